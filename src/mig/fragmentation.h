@@ -26,7 +26,7 @@ class FragmentationTable {
   int largest_free(Layout busy) const;
 
   const GpuModel& model_;
-  ReachTable reach_;
+  CompleteLayouts reach_;
   ShapeTable shapes_;  // for all profiles
 };
 

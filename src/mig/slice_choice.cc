@@ -4,7 +4,7 @@
 
 namespace smartmig {
 
-ReachTable::ReachTable(const GpuModel& model) {
+CompleteLayouts::CompleteLayouts(const GpuModel& model) {
   const std::vector<Layout> all = model.layouts(model.all_profiles());
   const std::size_t slots = std::bit_ceil(all.size() * 2 + 1);
   shift_ = 32 - std::countr_zero(slots);

@@ -25,9 +25,9 @@ namespace smartmig {
 // of 78, at the start 21, although both leave 228 layouts of all kinds. The table is built once for all B: it walks
 // every complete L and adds one to each B that L extends. A decision is then a look-up (brute force: reach() in
 // mig/moves.h). Immutable after construction; lookups may run in parallel.
-class ReachTable {
+class CompleteLayouts {
  public:
-  explicit ReachTable(const GpuModel& model);
+  explicit CompleteLayouts(const GpuModel& model);
   // REQUIRES: a layout of the model.
   std::uint32_t complete(Layout busy) const { return counts_[slot(busy.bits())]; }
   std::size_t size() const { return used_; }
@@ -71,7 +71,7 @@ class SliceChoice {
   std::optional<SliceOffer> offer(const SliceRoom& room, PlacementId p) const;
 
   const GpuModel& model_;
-  ReachTable reach_;
+  CompleteLayouts reach_;
   std::vector<std::vector<PlacementId>> places_;  // by profile, by start
   std::vector<std::uint32_t> overlaps_;           // by placement: placements that share memory with it
 };

@@ -126,11 +126,11 @@ class PlainPacked : public PlacingRule {
   void order(const Cluster& cluster, std::vector<JobId>& jobs) override {
     if (by_deadline_) order_by_deadline(cluster, jobs);
   }
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+  Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) override {
     std::vector<std::uint32_t> order(board.gpus().size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const Board::Gpu &ga = board.gpus()[a], &gb = board.gpus()[b];
+      const PlacingState::Gpu &ga = board.gpus()[a], &gb = board.gpus()[b];
       return ga.taken_slices * std::max(1, gb.total_slices) > gb.taken_slices * std::max(1, ga.total_slices);
     });
     return first_on_time_else_earliest(cluster, board, job, order);

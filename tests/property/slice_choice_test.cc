@@ -20,7 +20,7 @@ Layout random_subset(Rng& rng, const GpuModel& model, Layout layout) {
 TEST(PartitionProperty, ReachabilityEqualsBruteForce) {
   const std::uint64_t seed = 77;
   for (const auto& model : Catalog::builtin().models()) {
-    const ReachTable table(*model);
+    const CompleteLayouts table(*model);
     const auto all = model->layouts(model->all_profiles());
     ASSERT_EQ(table.size(), all.size());
     std::uint32_t schedulable = 0;

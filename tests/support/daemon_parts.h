@@ -105,13 +105,14 @@ struct DaemonParts {
     state = std::move(DaemonState::open(world, std::move(with), store->start().value()).value());
     quarantine.emplace(state->session);
     guard.emplace(runner, state->boards, *quarantine, state->figures.counts);
-    lifecycle.emplace(state->session, state->book, state->figures, state->reservations, state->attempts, state->quotas);
+    transitions.emplace(state->session, state->book, state->figures, state->reservations, state->attempts,
+                        state->quotas);
     visible.emplace(state->settings, state->session, state->book, state->boards, state->attempts, state->shares,
-                    state->groups, state->quotas, state->admission, state->estimates, *lifecycle);
+                    state->groups, state->quotas, state->admission, state->estimates, *transitions);
     attempts.emplace(state->settings, runner, false, state->session, state->book, state->boards, state->attempts,
-                     state->shares, *lifecycle, *visible, *guard);
+                     state->shares, *transitions, *visible, *guard);
     ends.emplace(state->settings, runner, state->session, state->book, state->boards, state->attempts, *attempts,
-                 state->memory, state->estimates, *lifecycle, state->figures);
+                 state->memory, state->estimates, *transitions, state->figures);
     reports.emplace(state->settings, state->session, state->book, state->boards, state->attempts, *attempts,
                     state->memory, state->figures, *quarantine, *guard);
     decisions.emplace(state->settings, world.pace, clock, state->session, state->book, state->attempts, state->shares,
@@ -205,7 +206,7 @@ struct DaemonParts {
   std::unique_ptr<DaemonState> state;
   std::optional<SliceQuarantine> quarantine;
   std::optional<SliceGuard> guard;
-  std::optional<Lifecycle> lifecycle;
+  std::optional<JobTransitions> transitions;
   std::optional<VisibleJobs> visible;
   std::optional<Attempts> attempts;
   std::optional<AttemptEnds> ends;

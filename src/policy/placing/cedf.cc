@@ -40,7 +40,7 @@ class Cedf : public TurnRule {
     }
     return classes_->of(cluster.jobs(), job);
   }
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+  Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) override {
     return first_on_time_else_earliest(cluster, board, job, board.by_mean_size());
   }
 
@@ -51,7 +51,7 @@ class Cedf : public TurnRule {
 
 class IndexedCedf : public Cedf {
  public:
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+  Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) override {
     const Time deadline = cluster.jobs().job(job).deadline;
     FreeSlices::First on_time, earliest;
     Time earliest_finish = kNever;

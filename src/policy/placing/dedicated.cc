@@ -9,7 +9,7 @@ class Dedicated : public TurnRule {
  public:
   explicit Dedicated(int inference_gpus) : inference_gpus_(inference_gpus) {}
   std::int64_t turn(const Cluster&, JobId) const override { return 0; }
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+  Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) override {
     const std::uint32_t gpus = std::uint32_t(board.gpus().size());
     if (gpus == 1) return first_on_time_else_earliest(cluster, board, job, ByIndex(board));
     const std::uint32_t split =

@@ -8,13 +8,13 @@ namespace {
 
 // Sorts GPUs from full to empty: by taken compute slices / compute slices of the layout, then by index. Only one GPU
 // has changed since the last choice, so the order is nearly right.
-void order_by_fullness(const Board& board, std::vector<std::uint32_t>& order) {
+void order_by_fullness(const PlacingState& board, std::vector<std::uint32_t>& order) {
   if (order.size() != board.gpus().size()) {
     order.resize(board.gpus().size());
     std::iota(order.begin(), order.end(), 0);
   }
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
-    const Board::Gpu &ga = board.gpus()[a], &gb = board.gpus()[b];
+    const PlacingState::Gpu &ga = board.gpus()[a], &gb = board.gpus()[b];
     const int fa = ga.taken_slices * std::max(1, gb.total_slices), fb = gb.taken_slices * std::max(1, ga.total_slices);
     return fa != fb ? fa > fb : a < b;
   };
@@ -28,7 +28,7 @@ void order_by_fullness(const Board& board, std::vector<std::uint32_t>& order) {
 
 class MostPacked : public TurnRule {
  public:
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+  Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) override {
     order_by_fullness(board, order_);
     return first_on_time_else_earliest(cluster, board, job, order_);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "policy/placing/board.h"
+#include "policy/placing/placing_state.h"
 
 namespace smartmig {
 namespace {

@@ -12,13 +12,13 @@ class Met : public TurnRule {
 
   std::int64_t turn(const Cluster&, JobId) const override { return 0; }
 
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+  Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) override {
     const FinishByType finish(cluster, job);
     const Time deadline = cluster.jobs().job(job).deadline;
     Slot best;
     double best_cost = 0;
     for (std::uint32_t g = 0; g < board.gpus().size(); ++g) {
-      const Board::Gpu& gpu = board.gpus()[g];
+      const PlacingState::Gpu& gpu = board.gpus()[g];
       if (gpu.free == 0) continue;
       const Departures& departures = departures_of(cluster, gpu, GpuId(g));
       const auto& types = cluster.platform().model(GpuId(g)).type_of_placement;
@@ -50,7 +50,7 @@ class Met : public TurnRule {
   using Departures = std::vector<Departure>;
 
   // When each job leaves this GPU, by time. Listed once for each GPU and each job that it takes.
-  const Departures& departures_of(const Cluster& cluster, const Board::Gpu& gpu, GpuId id) {
+  const Departures& departures_of(const Cluster& cluster, const PlacingState::Gpu& gpu, GpuId id) {
     if (identity_ != cluster.identity() || decision_ != cluster.decision() || now_ != cluster.now() ||
         known_.size() != cluster.gpus().size()) {
       identity_ = cluster.identity();
@@ -74,8 +74,8 @@ class Met : public TurnRule {
     return known.departures;
   }
 
-  double extra_watt_minutes(const Cluster& cluster, const Board::Gpu& gpu, const Departures& departures, GpuId id,
-                            JobId job, TypeId type, Time end) const {
+  double extra_watt_minutes(const Cluster& cluster, const PlacingState::Gpu& gpu, const Departures& departures,
+                            GpuId id, JobId job, TypeId type, Time end) const {
     const PowerModel& power = cluster.platform().model(id).power;
     const int own_slices = cluster.platform().type(type).compute_slices;
     const double own_added = cluster.jobs().added_watts(job, type);

@@ -33,7 +33,7 @@ struct RuleOptions {
 
 std::unique_ptr<TurnRule> make_edf_rule();
 std::unique_ptr<TurnRule> make_cedf_rule();
-std::unique_ptr<TurnRule> make_indexed_cedf_rule();  // makes the same choices, through Board::free()
+std::unique_ptr<TurnRule> make_indexed_cedf_rule();  // makes the same choices, through PlacingState::free()
 std::unique_ptr<TurnRule> make_met_rule(double weight);
 std::unique_ptr<TurnRule> make_random_rule(std::uint64_t seed);
 std::unique_ptr<TurnRule> make_fifo_rule();

@@ -224,7 +224,7 @@ TEST(Rules, AJobThatFitsNoFreeSliceIsPassedOver) {
   }
 }
 
-TEST(Board, SlicesFromSmallToLarge) {
+TEST(PlacingState, SlicesFromSmallToLarge) {
   const auto platform = fixture::platform("1xa100-40gb");
   const GpuModel& gpu = *platform->models()[0].gpu;
   std::vector<std::string> order;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "policy/placing/board.h"
+#include "policy/placing/placing_state.h"
 #include "policy/placing/plan_diff.h"
 
 namespace smartmig {
@@ -17,7 +17,7 @@ class PlacingRule {
   // hardware costs.
   virtual void order(const Cluster& cluster, std::vector<JobId>& jobs) = 0;
   // A free slice of the board for this job, or none.
-  virtual Slot choose(const Cluster& cluster, const Board& board, JobId job) = 0;
+  virtual Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) = 0;
   // Whether jobs may be given other chosen slices of the same type. False if the rule depends on the GPU of a job.
   virtual bool slices_interchangeable() const { return true; }
 };
@@ -56,7 +56,7 @@ class PlainPlacer : public Placer {
 
  private:
   std::unique_ptr<PlacingRule> rule_;
-  Board board_;
+  PlacingState board_;
   std::vector<JobId> jobs_;
   std::vector<std::pair<JobId, Slot>> assigned_;
   PlanDiff diff_;

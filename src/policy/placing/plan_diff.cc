@@ -2,7 +2,7 @@
 
 namespace smartmig {
 
-void PlanDiff::write(const Cluster& cluster, const Board& board, bool interchangeable, const Assigned& assigned,
+void PlanDiff::write(const Cluster& cluster, const PlacingState& board, bool interchangeable, const Assigned& assigned,
                      const std::vector<JobId>& jobs, Plan& plan) {
   stays_.resize(cluster.jobs().size());
   if (!interchangeable || !cluster.platform().power_by_slices_only())
@@ -23,7 +23,7 @@ void PlanDiff::keep_exact(const Cluster& cluster, const Assigned& assigned, Plan
   }
 }
 
-void PlanDiff::keep_by_type(const Cluster& cluster, const Board& board, const Assigned& assigned, Plan& plan) {
+void PlanDiff::keep_by_type(const Cluster& cluster, const PlacingState& board, const Assigned& assigned, Plan& plan) {
   const Platform& platform = cluster.platform();
   chosen_.assign(cluster.gpus().size(), 0);
   for (const auto& [job, slot] : assigned) chosen_[index(slot.gpu)] |= 1u << index(slot.where);
@@ -39,7 +39,7 @@ void PlanDiff::keep_by_type(const Cluster& cluster, const Board& board, const As
       plan.starts.push_back(hand_out(platform, board, job, platform.type_of(slot.gpu, slot.where)));
 }
 
-Start PlanDiff::hand_out(const Platform& platform, const Board& board, JobId job, TypeId type) {
+Start PlanDiff::hand_out(const Platform& platform, const PlacingState& board, JobId job, TypeId type) {
   for (const std::uint32_t g : board.by_mean_size()) {
     if (chosen_[g] == 0) continue;
     for (const PlacementId p : board.small_to_large(g))

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/placing/board.h"
+#include "policy/placing/placing_state.h"
 
 namespace smartmig {
 
@@ -18,13 +18,13 @@ class PlanDiff {
  public:
   using Assigned = std::vector<std::pair<JobId, Slot>>;  // in the order of choosing
   // `jobs`: all running jobs, possibly among others. Those that do not stay are stopped in this order.
-  void write(const Cluster& cluster, const Board& board, bool interchangeable, const Assigned& assigned,
+  void write(const Cluster& cluster, const PlacingState& board, bool interchangeable, const Assigned& assigned,
              const std::vector<JobId>& jobs, Plan& plan);
 
  private:
   void keep_exact(const Cluster& cluster, const Assigned& assigned, Plan& plan);
-  void keep_by_type(const Cluster& cluster, const Board& board, const Assigned& assigned, Plan& plan);
-  Start hand_out(const Platform& platform, const Board& board, JobId job, TypeId type);
+  void keep_by_type(const Cluster& cluster, const PlacingState& board, const Assigned& assigned, Plan& plan);
+  Start hand_out(const Platform& platform, const PlacingState& board, JobId job, TypeId type);
 
   std::vector<std::uint8_t> stays_;    // by job; all 0 between calls
   std::vector<std::uint32_t> chosen_;  // by GPU: placements chosen and not yet given to a job

@@ -40,7 +40,7 @@ class QueuePlacer : public Placer {
   void serve(const Cluster& cluster);
 
   std::unique_ptr<TurnRule> rule_;
-  Board board_;
+  PlacingState board_;
   PlanDiff diff_;
   std::vector<Line> lines_;
   std::vector<std::uint32_t> line_of_;  // by job, once it has arrived

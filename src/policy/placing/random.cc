@@ -12,7 +12,7 @@ class Random : public TurnRule {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
   std::int64_t turn(const Cluster&, JobId) const override { return 0; }
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+  Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) override {
     const Platform& platform = cluster.platform();
     runs_on_.assign(platform.models().size(), 0);
     for (std::size_t m = 0; m < runs_on_.size(); ++m) {

@@ -21,7 +21,7 @@ class Single : public TurnRule {
     return (known.deadline - cluster.remaining_on(job, TypeId(fastest))).count();
   }
 
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+  Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) override {
     const FinishByType finish(cluster, job);
     const Time deadline = cluster.jobs().job(job).deadline;
     Slot earliest, latest_on_time;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "policy/placing/board.h"
+#include "policy/placing/placing_state.h"
 
 namespace smartmig {
 
@@ -30,7 +30,7 @@ class FinishByType {
 // EDF's slice rule over GPUs in the given order: the first free slice, small to large within a GPU, that meets the
 // deadline. If none does, the free slice with the earliest finish; ties go to the first in scan order.
 template <class GpuOrder>
-Slot first_on_time_else_earliest(const Cluster& cluster, const Board& board, JobId job, const GpuOrder& order) {
+Slot first_on_time_else_earliest(const Cluster& cluster, const PlacingState& board, JobId job, const GpuOrder& order) {
   const FinishByType finish(cluster, job);
   const Time deadline = cluster.jobs().job(job).deadline;
   Slot earliest;
@@ -56,7 +56,7 @@ Slot first_on_time_else_earliest(const Cluster& cluster, const Board& board, Job
 // GPUs 0, 1, 2, ... as a range.
 class ByIndex {
  public:
-  explicit ByIndex(const Board& board) : count_(std::uint32_t(board.gpus().size())) {}
+  explicit ByIndex(const PlacingState& board) : count_(std::uint32_t(board.gpus().size())) {}
   struct Iterator {
     std::uint32_t at;
     std::uint32_t operator*() const { return at; }

@@ -64,7 +64,7 @@ void ValuePlacer::take_slices(const Cluster& cluster) {
       Slot best;
       int best_taken = -1;
       for (const std::uint32_t g : board_.by_mean_size()) {
-        const Board::Gpu& gpu = board_.gpus()[g];
+        const PlacingState::Gpu& gpu = board_.gpus()[g];
         if (gpu.free == 0 || gpu.taken_slices <= best_taken) continue;
         for (const PlacementId p : gpu.usable)
           if ((gpu.free >> index(p) & 1) && cluster.platform().type_of(GpuId(g), p) == on_offer_[i]) {

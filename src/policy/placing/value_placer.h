@@ -28,7 +28,7 @@ class ValuePlacer : public Placer {
   JobWeights weights_;
   double w_;
   SlotMarket market_;
-  Board board_;
+  PlacingState board_;
   PlanDiff diff_;
   std::vector<JobId> jobs_;
   PlanDiff::Assigned assigned_;

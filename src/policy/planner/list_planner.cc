@@ -36,7 +36,7 @@ void ListPlanner::find_earliest(const Cluster& cluster, std::uint32_t gpu) {
 
 void ListPlanner::rebuild(const Cluster& cluster, std::uint32_t gpu) {
   const GpuState& state = cluster.gpus()[gpu];
-  Board& board = boards_[gpu];
+  GpuMemo& board = boards_[gpu];
   const PlacementTable& facts = table(cluster, gpu);
   if (board.target != state.target) board.asked = cluster.now();
   board.layout = state.layout;
@@ -72,7 +72,7 @@ void ListPlanner::look_at(const Cluster& cluster) {
     movable_of_.resize(gpus);
     room_.assign(gpus, 0);
     know_watts(cluster.platform());
-    for (Board& board : boards_) board.group = 0;
+    for (GpuMemo& board : boards_) board.group = 0;
   }
   if (identity_ != cluster.identity()) promised_.clear();
   identity_ = cluster.identity();
@@ -80,7 +80,7 @@ void ListPlanner::look_at(const Cluster& cluster) {
     if (event.kind == EventKind::kOverrun) boards_[index(cluster.state(event.job).gpu)].reserved = true;
   for (std::uint32_t g = 0; g < gpus; ++g) {
     const GpuState& state = cluster.gpus()[g];
-    const Board& board = boards_[g];
+    const GpuMemo& board = boards_[g];
     if (anew || board.reserved || board.layout != state.layout || board.target != state.target ||
         board.busy != state.busy || board.shut != state.blocked || board.timeline.first_end() <= cluster.now())
       rebuild(cluster, g);
@@ -148,7 +148,7 @@ void ListPlanner::choose_gpus(const Cluster& cluster) {
 
 // Until a slice can take a job: nothing where it exists, what is left of the change where it is being made.
 Time ListPlanner::change_time(const Cluster& cluster, std::uint32_t gpu, PlacementId where) const {
-  const Board& board = boards_[gpu];
+  const GpuMemo& board = boards_[gpu];
   if (board.layout.contains(where)) return Time{0};
   const PlacementTable& facts = table(cluster, gpu);
   Time took;
@@ -215,7 +215,7 @@ void ListPlanner::find_room(const Cluster& cluster) {
   candidate_.fleet_slots = 0;
   double idle = -kMostSlots;  // slots of GPUs on which nothing runs or is planned, less those that the job may take
   for (std::uint32_t g = 0; g < boards_.size(); ++g) {
-    const Board& board = boards_[g];
+    const GpuMemo& board = boards_[g];
     if (board.shut) continue;
     const int slots = std::popcount(table(cluster, g).slots);
     candidate_.fleet_slots += slots;
@@ -320,7 +320,7 @@ void ListPlanner::compare_models(const Platform& platform) {
 void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice,
                            std::uint32_t placements) const {
   auto& [any, now, soonest] = choice;
-  const Board& board = boards_[gpu];
+  const GpuMemo& board = boards_[gpu];
   const PlacementTable& facts = table(cluster, gpu);
   const Time run = candidate_.run[index(type)];
   const int slices = cluster.platform().type(type).compute_slices;
@@ -385,7 +385,7 @@ ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std
       consider(cluster, promised, type, choice);
     groups_seen_.clear();
     for (const std::uint32_t g : shown_[index(type)]) {
-      if (const Board& board = boards_[g]; board.group != 0 && !board.reserved) {
+      if (const GpuMemo& board = boards_[g]; board.group != 0 && !board.reserved) {
         if (std::find(groups_seen_.begin(), groups_seen_.end(), board.group) != groups_seen_.end()) continue;
         groups_seen_.push_back(board.group);
       }
@@ -430,7 +430,7 @@ void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
   if (!chosen.valid()) chosen = best_for(cluster, listed.job, listed.promised, listed.only);
   planned_.push_back({listed.job, price_now_, chosen, listed.only});
   if (!chosen.valid()) return;
-  Board& board = boards_[chosen.gpu];
+  GpuMemo& board = boards_[chosen.gpu];
   const bool had_room = has_room(cluster, chosen.gpu);
   board.timeline.take(table(cluster, chosen.gpu), chosen.where, chosen.begin, chosen.finish);
   board.reserved = true;

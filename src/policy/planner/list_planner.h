@@ -101,7 +101,7 @@ class ListPlanner : public Policy {
     Option option;
     TypeId only = kNoType;  // as it was listed
   };
-  struct Board {  // what is kept of a GPU between decisions
+  struct GpuMemo {  // what is kept of a GPU between decisions
     GpuTimeline timeline;
     Layout layout, target, busy;
     Time asked{};               // when its present target was asked for
@@ -237,7 +237,7 @@ class ListPlanner : public Policy {
   std::uint64_t identity_ = 0;
   WaitingList waiting_;
   std::vector<PlacementTable> tables_;  // by model
-  std::vector<Board> boards_;           // by GPU
+  std::vector<GpuMemo> boards_;         // by GPU
   std::vector<Time> earliest_;          // [type][gpu]: when a slice of the type is first free of running jobs
   std::vector<Time> movable_until_;     // by GPU: when movable_of_ must be looked at again
   std::vector<std::array<JobId, kMostAtOnce>> movable_of_;  // by GPU, then kNoJob

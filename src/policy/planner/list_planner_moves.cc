@@ -75,7 +75,7 @@ void ListPlanner::find_movable(const Cluster& cluster) {
 void ListPlanner::make_room(const Cluster& cluster, JobId job, JobId late) {
   const std::uint32_t gpu = index(cluster.state(job).gpu);
   const GpuState& state = cluster.gpus()[gpu];
-  Board& board = boards_[gpu];
+  GpuMemo& board = boards_[gpu];
   const PlacementTable& facts = table(cluster, gpu);
   board.timeline.clear(cluster.now());
   for (const PlacementId p : state.busy) {
@@ -133,8 +133,8 @@ double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, doubl
   const double least = watts_only_rise_ ? least_cost(cluster) : 0;
   if (watts_only_rise_ && !late && most_cost_of_staying(cluster, job) - paid - least <= at_least) return 0;
   choose_gpus(cluster);
-  Board& board = boards_[gpu];
-  const Board before = board;
+  GpuMemo& board = boards_[gpu];
+  const GpuMemo before = board;
   const auto take_back = [&](double gain) {
     board = before;
     find_earliest(cluster, gpu);
@@ -165,7 +165,7 @@ double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, doubl
   if (!again.valid() || gain <= at_least || (!late && (stays || again.begin != cluster.now()))) return take_back(0);
   if (!plan) return take_back(gain);
   if (late) late->option = now;
-  Board& other = boards_[again.gpu];
+  GpuMemo& other = boards_[again.gpu];
   other.timeline.take(table(cluster, again.gpu), again.where, again.begin, again.finish);
   other.reserved = true;
   planned_.push_back({job, price_now_, again});

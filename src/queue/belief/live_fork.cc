@@ -16,13 +16,13 @@ ForkFacts facts_of(const JobRecord& job, const Belief& belief) {
           job.spec.host_mem_mib, asked_slices(job, belief.platform())};
 }
 
-bool runs_on(const JobBook& book, QueueId id) {
+bool runs_on(const LiveJobs& book, QueueId id) {
   const JobRecord* job = book.find(id);
   return job && !job->suspended;
 }
 
 // What a dead process or a suspended job holds is not to set the end of a future: it lasts as long as the longest of the others.
-void shorten_phantoms(LiveFork& live, const JobBook& book) {
+void shorten_phantoms(LiveFork& live, const LiveJobs& book) {
   Time longest{0};
   for (std::size_t i = 0; i < live.ids.size(); ++i) {
     const ForkJob& job = live.fork.jobs[i];
@@ -64,7 +64,7 @@ ForkJob invisible_job(const JobRecord& job, const ForkFacts& facts, const Job& s
 }
 
 // Of its namesakes all that are not known to wait for the others.
-void put_namesakes(ForkJob& one, const JobRecord& job, const JobBook& book) {
+void put_namesakes(ForkJob& one, const JobRecord& job, const LiveJobs& book) {
   for (const JobRecord* at = &job; at;) {
     at = book.find(book.namesake_before(*at));
     if (!at) return;
@@ -88,7 +88,7 @@ ForkAfter::When when_of(Dependency::When when) {
 }
 
 // What waits for a live job that is not in the fork has no start there.
-void hold_what_waits_for_others(LiveFork& live, const JobBook& book) {
+void hold_what_waits_for_others(LiveFork& live, const LiveJobs& book) {
   const std::set<QueueId> there(live.ids.begin(), live.ids.end());
   for (ForkJob& one : live.fork.jobs)
     for (const ForkAfter& after : one.after)
@@ -97,7 +97,7 @@ void hold_what_waits_for_others(LiveFork& live, const JobBook& book) {
 
 // Waiting jobs for which the week's GPU-hours do not last begin next week, as if the policy did not see them yet. Joules
 // are not foreseen. True: there are some.
-bool keep_the_week(LiveFork& live, const JobBook& book, const Quotas& quotas, const Platform& platform) {
+bool keep_the_week(LiveFork& live, const LiveJobs& book, const Quotas& quotas, const Platform& platform) {
   if (!quotas.any()) return false;
   const int gpu_slices = platform.models()[0].gpu->compute_slices();
   bool later = false;
@@ -184,7 +184,7 @@ class AdmissionAhead : public DeadlinesAhead {
 };
 
 // Where one user's jobs of one priority wait, deadlines stay as they are.
-void let_deadlines_move(LiveFork& live, const JobBook& book, const Settings& settings, const ForkRules& rules,
+void let_deadlines_move(LiveFork& live, const LiveJobs& book, const Settings& settings, const ForkRules& rules,
                         const Platform& platform) {
   constexpr std::size_t kMost = 500;  // jobs: beyond that futures would take too long
   if (!rules.admission || live.ids.size() > kMost) return;
@@ -218,7 +218,7 @@ Job job_in_fork(const JobRecord& job, const Belief& belief, double slack, bool s
   return belief.job_of(job, job.spec.deadline.value_or(wanted), !job.spec.deadline);
 }
 
-void put_rules(Fork& fork, ForkJob& one, const JobRecord& job, const JobBook& book, const ForkRules& rules,
+void put_rules(Fork& fork, ForkJob& one, const JobRecord& job, const LiveJobs& book, const ForkRules& rules,
                UnixTime origin) {
   const auto limit = [&](std::pair<std::uint64_t, std::string> name, int most) {
     if (most <= 0) return -1;
@@ -254,7 +254,7 @@ void put_rules(Fork& fork, ForkJob& one, const JobRecord& job, const JobBook& bo
   if (job.spec.singleton) put_namesakes(one, job, book);
 }
 
-LiveFork fork_of(const LiveSession& session, const JobBook& book, const Settings& settings, const ForkRules& rules,
+LiveFork fork_of(const LiveSession& session, const LiveJobs& book, const Settings& settings, const ForkRules& rules,
                  const ForkScope& scope) {
   const Belief& belief = session.belief();
   LiveFork live;

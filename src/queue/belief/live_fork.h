@@ -7,8 +7,8 @@
 #include "queue/belief/live_session.h"
 #include "queue/jobs/admission.h"
 #include "queue/jobs/gpu_reservations.h"
-#include "queue/jobs/job_book.h"
 #include "queue/jobs/job_groups.h"
+#include "queue/jobs/live_jobs.h"
 #include "queue/jobs/quotas.h"
 
 namespace smartmig {
@@ -34,10 +34,10 @@ struct ForkRules {  // null: of those that the policy sees nothing is asked of t
   const Admission* admission = nullptr;
   int slices_in_service = 1;
 };
-LiveFork fork_of(const LiveSession& session, const JobBook& book, const Settings& settings, const ForkRules& rules,
+LiveFork fork_of(const LiveSession& session, const LiveJobs& book, const Settings& settings, const ForkRules& rules,
                  const ForkScope& scope);
 // Puts into one job of the fork what keeps this one from running.
-void put_rules(Fork& fork, ForkJob& one, const JobRecord& job, const JobBook& book, const ForkRules& rules,
+void put_rules(Fork& fork, ForkJob& one, const JobRecord& job, const LiveJobs& book, const ForkRules& rules,
                UnixTime origin);
 
 // A job that the policy does not see, as it would be shown to it but for its user's share.

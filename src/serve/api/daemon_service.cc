@@ -75,7 +75,7 @@ Result<JobRecord> DaemonService::record(std::uint64_t id) {
 Result<std::vector<JobRecord>> DaemonService::unstored(const JobQuery& query) {
   return ask<std::vector<JobRecord>>([&](Daemon& d) -> Result<std::vector<JobRecord>> {
     std::vector<JobRecord> out;
-    JobBook& book = d.state().book;
+    LiveJobs& book = d.state().book;
     if (book.disk_trouble().empty() || query.after > 0) return out;
     for (const QueueId id : book.pending().unstored_ends()) {
       SMARTMIG_TRY(const auto row, book.stored(id));

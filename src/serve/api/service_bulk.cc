@@ -14,7 +14,7 @@ namespace {
 
 // The job as it stands, live or ended.
 Result<JobRecord> record_now(const Daemon& daemon, QueueId id) {
-  const JobBook& book = daemon.state().book;
+  const LiveJobs& book = daemon.state().book;
   if (const JobRecord* live = book.find(id)) return *live;
   SMARTMIG_TRY(const auto row, book.stored(id));
   if (!row) return not_found("there is no job {}", id);

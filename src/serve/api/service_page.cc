@@ -51,7 +51,7 @@ Result<Json> DaemonService::changes(const Caller&, std::uint64_t since) {
   for (std::optional<QueueId> after = kNoId; after;) {
     SMARTMIG_TRY(after, ask<std::optional<QueueId>>([&](Daemon& d) -> Result<std::optional<QueueId>> {
                    const SliceOfTime slice;
-                   const JobBook& book = d.state().book;
+                   const LiveJobs& book = d.state().book;
                    if (version == 0) {
                      version = book.version();
                      gone = since > 0 && since <= version ? book.gone_since(since) : std::nullopt;
@@ -85,7 +85,7 @@ Result<std::vector<JobRecord>> DaemonService::ended_of(std::span<const QueueId> 
   std::vector<char> live(ids.size());
   std::optional<Error> failed;
   SMARTMIG_RETURN_IF_ERROR(in_slices(ids.size(), [&](Daemon& d, std::size_t i) {
-    const JobBook& book = d.state().book;
+    const LiveJobs& book = d.state().book;
     live[i] = book.find(ids[i]) != nullptr;
     if (live[i] || book.disk_trouble().empty()) return;
     auto pending = book.stored(ids[i]);

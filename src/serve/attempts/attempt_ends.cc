@@ -69,7 +69,7 @@ bool AttemptEnds::ended_ahead(JobRecord& job, const AttemptExit& exit) {
     job.exit.code = 0;
     job.exit.signal = 0;
     attempts_.drop_postponed(job.id);
-    lifecycle_.finish(job, JobStatus::kDone, "ended before it had a slice: it made no CUDA call", false);
+    transitions_.finish(job, JobStatus::kDone, "ended before it had a slice: it made no CUDA call", false);
     return true;
   }
   if (!without && called) return false;
@@ -82,7 +82,7 @@ bool AttemptEnds::ended_ahead(JobRecord& job, const AttemptExit& exit) {
   memory_.attempt_ended(job);
   const std::string reason = job.prelaunch.refused + ": it starts again with its slice";
   if (!waits) {
-    lifecycle_.back_to_queue(job, reason, job.work.remaining);
+    transitions_.back_to_queue(job, reason, job.work.remaining);
     return true;
   }
   if (job.status == JobStatus::kQueued) job.reason = reason;
@@ -108,8 +108,8 @@ bool AttemptEnds::without_its_slice(JobRecord& job, const AttemptExit& exit) {
   job.exit.signal = exit.signal;
   memory_.attempt_ended(job);
   attempts_.left_slice(job, exit.ended);
-  lifecycle_.back_to_queue(job, fmt::format("requeued: its slice {} of GPU {} is gone", slice, gpu),
-                           job.work.remaining);
+  transitions_.back_to_queue(job, fmt::format("requeued: its slice {} of GPU {} is gone", slice, gpu),
+                             job.work.remaining);
   return true;
 }
 
@@ -152,9 +152,9 @@ void AttemptEnds::judge(JobRecord& job, const AttemptExit& exit) {
   counts_.preemptions += verdict.preempted;
   switch (verdict.kind) {
     case ExitVerdict::kBackToQueue:
-      return lifecycle_.back_to_queue(job, verdict.reason, verdict.remaining);
+      return transitions_.back_to_queue(job, verdict.reason, verdict.remaining);
     case ExitVerdict::kAsBelieved:
-      return lifecycle_.back_as_believed(job, verdict.reason, verdict.remaining);
+      return transitions_.back_as_believed(job, verdict.reason, verdict.remaining);
     case ExitVerdict::kFails:
       job.times.ended = exit.ended;
       estimates_.forget(job.id);
@@ -169,7 +169,7 @@ void AttemptEnds::judge(JobRecord& job, const AttemptExit& exit) {
         estimates_.learn_cut(job);
       }
       estimates_.forget(job.id);
-      return lifecycle_.finish(job, verdict.status, verdict.reason, verdict.completed);
+      return transitions_.finish(job, verdict.status, verdict.reason, verdict.completed);
   }
 }
 
@@ -183,7 +183,7 @@ bool AttemptEnds::revive(JobRecord& job, const AttemptExit& exit, const ExitVerd
   job.times.ended = kNotYet;
   job.spec.begin = session_.now() + rest;
   book_.respecified(job);
-  lifecycle_.back_to_queue(
+  transitions_.back_to_queue(
       job, fmt::format("{}; it starts again in {:.0f} s (--keep-alive)", verdict.reason, seconds(rest)), 1);
   return true;
 }
@@ -193,15 +193,15 @@ void AttemptEnds::failed(JobRecord& job, const AttemptExit& exit, const ExitVerd
             largest = session_.belief().largest_memory_mib(job.spec);
   const auto shortage = memory_.shortage(job, exit, had, settings_.oom.patterns);
   if (!shortage && revive(job, exit, verdict)) return;
-  if (!shortage) return lifecycle_.finish(job, verdict.status, verdict.reason, verdict.completed);
+  if (!shortage) return transitions_.finish(job, verdict.status, verdict.reason, verdict.completed);
   if (!job.spec.may_grow()) {
     estimates_.ran_out(job, had);
-    return lifecycle_.finish(job, JobStatus::kFailed,
-                             fmt::format("out of GPU memory on {}{}; {}", to_string(job.place.slice),
-                                         shortage->words.empty() ? "" : " (" + shortage->words + ")",
-                                         job.spec.once ? "--no-requeue forbids a restart"
-                                                       : "--no-oom-retry forbids a restart on a larger slice"),
-                             true);
+    return transitions_.finish(job, JobStatus::kFailed,
+                               fmt::format("out of GPU memory on {}{}; {}", to_string(job.place.slice),
+                                           shortage->words.empty() ? "" : " (" + shortage->words + ")",
+                                           job.spec.once ? "--no-requeue forbids a restart"
+                                                         : "--no-oom-retry forbids a restart on a larger slice"),
+                               true);
   }
   const bool hopeless = shortage->certain && shortage->needed_mib > largest;
   const std::string told = shortage->words.empty() ? "" : " (" + shortage->words + ")";
@@ -212,18 +212,19 @@ void AttemptEnds::failed(JobRecord& job, const AttemptExit& exit, const ExitVerd
         fixed ? fmt::format("the job allows no other ({})", size_words(job.spec))
               : fmt::format("no slice {} has more than {} MiB",
                             names_a_size(job.spec) ? "for " + size_words(job.spec) : "of this fleet", largest);
-    return lifecycle_.finish(job, JobStatus::kFailed,
-                             fmt::format("out of GPU memory on {}{}, and {}", slice, told, limit), true);
+    return transitions_.finish(job, JobStatus::kFailed,
+                               fmt::format("out of GPU memory on {}{}, and {}", slice, told, limit), true);
   }
   job.times.ended = kNotYet;
   ++job.counts.out_of_memory;
   ++counts_.oom_restarts;
   job.memory.mib = memory_.after_failure(job, had, *shortage, largest);
   estimates_.ran_out(job, had);
-  if (const std::string never = lifecycle_.never_starts(job); !never.empty())
-    return lifecycle_.finish(job, JobStatus::kFailed,
-                             fmt::format("out of GPU memory on {}{}; on a larger slice, {}", slice, told, never), true);
-  lifecycle_.back_to_queue(job, fmt::format("out of memory on {}{}: restarts on a larger slice", slice, told), 1);
+  if (const std::string never = transitions_.never_starts(job); !never.empty())
+    return transitions_.finish(job, JobStatus::kFailed,
+                               fmt::format("out of GPU memory on {}{}; on a larger slice, {}", slice, told, never),
+                               true);
+  transitions_.back_to_queue(job, fmt::format("out of memory on {}{}: restarts on a larger slice", slice, told), 1);
 }
 
 }  // namespace smartmig

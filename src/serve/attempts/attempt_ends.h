@@ -10,9 +10,9 @@ namespace smartmig {
 
 class AttemptEnds {
  public:
-  AttemptEnds(const Settings& settings, JobRunner& runner, LiveSession& session, JobBook& book, const Boards& boards,
-              AttemptTable& table, Attempts& attempts, MemoryWatch& memory, Estimates& estimates, Lifecycle& lifecycle,
-              Figures& figures)
+  AttemptEnds(const Settings& settings, JobRunner& runner, LiveSession& session, LiveJobs& book, const Boards& boards,
+              AttemptTable& table, Attempts& attempts, MemoryWatch& memory, Estimates& estimates,
+              JobTransitions& transitions, Figures& figures)
       : settings_(settings),
         runner_(runner),
         session_(session),
@@ -22,7 +22,7 @@ class AttemptEnds {
         attempts_(attempts),
         memory_(memory),
         estimates_(estimates),
-        lifecycle_(lifecycle),
+        transitions_(transitions),
         counts_(figures.counts) {}
 
   void found_ended(AttemptExit exit) { found_.push_back(std::move(exit)); }  // while no daemon was there
@@ -43,13 +43,13 @@ class AttemptEnds {
   const Settings& settings_;
   JobRunner& runner_;
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   const Boards& boards_;
   AttemptTable& table_;
   Attempts& attempts_;
   MemoryWatch& memory_;
   Estimates& estimates_;
-  Lifecycle& lifecycle_;
+  JobTransitions& transitions_;
   Counts& counts_;
   std::vector<AttemptExit> found_;
   std::string trouble_;  // of the runner, as noted last

@@ -25,7 +25,7 @@ std::vector<QueueId> AttemptTable::on_gpu(int gpu) const {
   return out;
 }
 
-std::vector<std::pair<JobRecord*, LiveFleet::Effect>> AttemptTable::take_ready(JobBook& book, const Belief& belief) {
+std::vector<std::pair<JobRecord*, LiveFleet::Effect>> AttemptTable::take_ready(LiveJobs& book, const Belief& belief) {
   std::vector<std::pair<JobRecord*, LiveFleet::Effect>> ready;
   std::set<SliceKey> given;  // to one of `ready`
   for (auto it = postponed_.begin(); it != postponed_.end();) {
@@ -47,7 +47,7 @@ void AttemptTable::rows_renumbered(const Belief& belief) {
   for (auto& [id, effect] : postponed_) effect.job = belief.row(id);
 }
 
-std::vector<AttemptTable::Running> AttemptTable::running(const JobBook& book, const Platform& platform) const {
+std::vector<AttemptTable::Running> AttemptTable::running(const LiveJobs& book, const Platform& platform) const {
   std::vector<Running> out;
   for (const auto& [slice, id] : on_slice_)
     if (const JobRecord* job = book.find(id)) {
@@ -58,14 +58,14 @@ std::vector<AttemptTable::Running> AttemptTable::running(const JobBook& book, co
   return out;
 }
 
-std::map<QueueId, int> AttemptTable::running_of_arrays(const JobBook& book) const {
+std::map<QueueId, int> AttemptTable::running_of_arrays(const LiveJobs& book) const {
   std::map<QueueId, int> out;
   for (const auto& [slice, id] : on_slice_)
     if (const JobRecord* job = book.find(id); job && in_array(*job)) ++out[job->array.id];
   return out;
 }
 
-std::map<std::string, int> AttemptTable::running_of_groups(const JobBook& book) const {
+std::map<std::string, int> AttemptTable::running_of_groups(const LiveJobs& book) const {
   std::map<std::string, int> out;
   for (const auto& [slice, id] : on_slice_)
     if (const JobRecord* job = book.find(id); job && !job->spec.group.empty()) ++out[job->spec.group];

@@ -9,7 +9,7 @@
 #include "live/jobs/runner.h"
 #include "live/live_fleet.h"
 #include "queue/belief/belief.h"
-#include "queue/jobs/job_book.h"
+#include "queue/jobs/live_jobs.h"
 #include "serve/gpus/boards.h"
 
 namespace smartmig {
@@ -51,7 +51,7 @@ class AttemptTable {
   std::size_t postponed_count() const { return postponed_.size(); }
   void drop_postponed(QueueId job) { postponed_.erase(job); }
   // Postponed starts that need not wait any more, of jobs that the belief still has there.
-  std::vector<std::pair<JobRecord*, LiveFleet::Effect>> take_ready(JobBook& book, const Belief& belief);
+  std::vector<std::pair<JobRecord*, LiveFleet::Effect>> take_ready(LiveJobs& book, const Belief& belief);
   void rows_renumbered(const Belief& belief);
 
   struct Running {
@@ -59,9 +59,9 @@ class AttemptTable {
     int slices = 0;   // compute slices that count for its user: what it asked for, at most what it has
     double room = 0;  // of its GPU that it takes of these
   };
-  std::vector<Running> running(const JobBook& book, const Platform& platform) const;
-  std::map<QueueId, int> running_of_arrays(const JobBook& book) const;      // array id -> tasks
-  std::map<std::string, int> running_of_groups(const JobBook& book) const;  // group -> jobs
+  std::vector<Running> running(const LiveJobs& book, const Platform& platform) const;
+  std::map<QueueId, int> running_of_arrays(const LiveJobs& book) const;      // array id -> tasks
+  std::map<std::string, int> running_of_groups(const LiveJobs& book) const;  // group -> jobs
 
  private:
   std::set<AttemptId> under_way_, prelaunched_, beginning_;

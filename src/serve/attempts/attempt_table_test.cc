@@ -11,7 +11,7 @@ TEST(AttemptTable, AStartWaitsUntilItsSliceAndItsOwnAreLeft) {
   const TempDir dir;
   auto store = Store::open(dir.path() + "/queue.db");
   ASSERT_TRUE(store);
-  JobBook book(**store);
+  LiveJobs book(**store);
   const auto platform = std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value());
   Belief belief(platform, UnixTime{}, 64);
   const auto accept = [&]() -> JobRecord& {
@@ -51,7 +51,7 @@ TEST(AttemptTable, AStartOfAJobThatHasLeftTheBeliefIsDropped) {
   const TempDir dir;
   auto store = Store::open(dir.path() + "/queue.db");
   ASSERT_TRUE(store);
-  JobBook book(**store);
+  LiveJobs book(**store);
   const Belief belief(std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value()), UnixTime{}, 64);
   JobRecord job;
   job.spec.command = {"x"};

@@ -51,7 +51,7 @@ void Attempts::preempt(JobRecord& job) {
   if (job.status == JobStatus::kStarting && !table_.under_way(job)) {
     forget(job.id);
     undone_ = true;
-    return lifecycle_.back_to_queue(job, "another job got its slice before it began", job.work.remaining);
+    return transitions_.back_to_queue(job, "another job got its slice before it began", job.work.remaining);
   }
   if (is_waiting(job.status)) {
     if (!postponed) return;
@@ -176,7 +176,7 @@ Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect
 void Attempts::undo(JobRecord& job, const std::string& why) {
   left_slice(job, session_.now());
   session_.take_back(job.id);
-  lifecycle_.back_to_queue(job, why, job.work.remaining);
+  transitions_.back_to_queue(job, why, job.work.remaining);
   undone_ = true;
 }
 
@@ -198,7 +198,7 @@ void Attempts::could_not_start(JobRecord& job, const Error& error) {
   if (error.code != Error::kIo && error.code != Error::kTimeout && error.code != Error::kBusy) {
     job.times.ended = session_.now();
     if (table_.prelaunched(job)) (void)runner_.stop(attempt_of(job), SIGKILL, Time{0});
-    return lifecycle_.finish(job, JobStatus::kFailed, error.what, false);
+    return transitions_.finish(job, JobStatus::kFailed, error.what, false);
   }
   short_of_means(job, error.what);
 }
@@ -210,7 +210,7 @@ void Attempts::short_of_means(JobRecord& job, const std::string& words) {
     session_.note("shortage", "\"words\":" + json_text(words));
   }
   shortage_.words = words;
-  lifecycle_.back_to_queue(job, "could not start, and smartmig will try again: " + words, job.work.remaining);
+  transitions_.back_to_queue(job, "could not start, and smartmig will try again: " + words, job.work.remaining);
 }
 
 // What of its launch lies behind it is no part of its time on the slice.
@@ -255,7 +255,7 @@ void Attempts::start(const LiveFleet::Effect& effect) {
     if (given) return has_begun(*job, session_.now());
     if (given.error().code != Error::kNotFound) return could_not_start(*job, given.error());
     left_slice(*job, session_.now());  // its exit comes next and says what follows
-    return lifecycle_.back_to_queue(*job, "its processes have just ended", job->work.remaining);
+    return transitions_.back_to_queue(*job, "its processes have just ended", job->work.remaining);
   }
   job->prelaunch.began = kNotYet;  // what was to begin ahead never did
   table_.began(*job);
@@ -285,7 +285,7 @@ void Attempts::has_begun(JobRecord& job, UnixTime at) {
   job.times.started = at;
   granted(job);
   if (job.times.first_started == kNotYet) job.times.first_started = job.times.started;
-  lifecycle_.started(job);
+  transitions_.started(job);
   boards_.attempt_began(job);
   book_.changed(job);
 }
@@ -298,8 +298,8 @@ void Attempts::never_began(JobRecord& job, const Error& error) {
 
 void Attempts::stopped_before_it_began(JobRecord& job) {
   left_slice(job, session_.now());
-  if (job.stop_reason == StopReason::kCancel) return lifecycle_.finish(job, JobStatus::kCancelled, job.reason, false);
-  lifecycle_.back_to_queue(job, "it was stopped before it began", job.work.remaining);
+  if (job.stop_reason == StopReason::kCancel) return transitions_.finish(job, JobStatus::kCancelled, job.reason, false);
+  transitions_.back_to_queue(job, "it was stopped before it began", job.work.remaining);
 }
 
 }  // namespace smartmig

@@ -15,7 +15,7 @@
 #include "base/moved.h"
 #include "serve/attempts/attempt_table.h"
 #include "serve/attempts/host_shares.h"
-#include "serve/attempts/lifecycle.h"
+#include "serve/attempts/job_transitions.h"
 #include "serve/attempts/visible_jobs.h"
 #include "serve/gpus/slice_guard.h"
 
@@ -24,9 +24,9 @@ namespace smartmig {
 class Attempts {
  public:
   // `emulated`: jobs are registered on their slices with their kind's watts.
-  Attempts(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, JobBook& book,
-           Boards& boards, AttemptTable& table, const HostShares& shares, Lifecycle& lifecycle, VisibleJobs& visible,
-           SliceGuard& guard)
+  Attempts(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, LiveJobs& book,
+           Boards& boards, AttemptTable& table, const HostShares& shares, JobTransitions& transitions,
+           VisibleJobs& visible, SliceGuard& guard)
       : settings_(settings),
         runner_(runner),
         emulated_(emulated),
@@ -35,7 +35,7 @@ class Attempts {
         boards_(boards),
         table_(table),
         shares_(shares),
-        lifecycle_(lifecycle),
+        transitions_(transitions),
         visible_(visible),
         guard_(guard) {}
 
@@ -89,11 +89,11 @@ class Attempts {
   JobRunner& runner_;
   const bool emulated_;
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   Boards& boards_;
   AttemptTable& table_;
   const HostShares& shares_;
-  Lifecycle& lifecycle_;
+  JobTransitions& transitions_;
   VisibleJobs& visible_;
   SliceGuard& guard_;
   std::map<int, UnixTime> misread_;

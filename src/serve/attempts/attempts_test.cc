@@ -202,7 +202,7 @@ TEST(Attempts, AStartWaitsForTheListAndNotTheOwner) {
   EXPECT_TRUE(s.runner.started.empty());
   EXPECT_EQ(job.status, JobStatus::kStarting);
   s.attempts->left_slice(job, s.clock.now());  // as a cancel does
-  s.lifecycle->finish(job, JobStatus::kCancelled, "", false);
+  s.transitions->finish(job, JobStatus::kCancelled, "", false);
   s.driver->clear_faults();
   s.carry_out();
   EXPECT_TRUE(s.runner.started.empty()) << "it was cancelled meanwhile";

@@ -15,7 +15,7 @@ struct ExitFacts {
 
 struct ExitVerdict {
   enum Kind : std::uint8_t {
-    kEnds,         // with `status` and `reason`; `completed` as Lifecycle::finish takes it
+    kEnds,         // with `status` and `reason`; `completed` as JobTransitions::finish takes it
     kFails,        // the same, unless it was for want of GPU memory
     kBackToQueue,  // with `reason` and `remaining`
     kAsBelieved    // the same, and the belief has it so already

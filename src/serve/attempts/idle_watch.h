@@ -25,7 +25,7 @@ class IdleWatch {
   // Older looks than needed are dropped.
   static std::optional<double> idle_share(std::deque<Look>& looks, Time idle);
 
-  IdleWatch(LiveSession& session, LiveClock& clock, JobRunner& runner, JobBook& book, const Boards& boards,
+  IdleWatch(LiveSession& session, LiveClock& clock, JobRunner& runner, LiveJobs& book, const Boards& boards,
             const AttemptTable& table, Attempts& attempts)
       : session_(session),
         clock_(clock),
@@ -47,7 +47,7 @@ class IdleWatch {
   LiveSession& session_;
   LiveClock& clock_;
   JobRunner& runner_;
-  JobBook& book_;
+  LiveJobs& book_;
   const Boards& boards_;
   const AttemptTable& table_;
   Attempts& attempts_;

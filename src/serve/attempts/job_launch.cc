@@ -48,7 +48,7 @@ Environment variables_of(const JobRecord& job) {
 
 }  // namespace
 
-Result<Launch> launch_of_job(const JobRecord& job, JobBook& book) {
+Result<Launch> launch_of_job(const JobRecord& job, LiveJobs& book) {
   Launch launch;
   launch.id = attempt_of(job);
   launch.spec = job.spec;

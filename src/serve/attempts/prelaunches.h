@@ -18,7 +18,7 @@ namespace smartmig {
 
 class Prelaunches {
  public:
-  Prelaunches(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, JobBook& book,
+  Prelaunches(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, LiveJobs& book,
               AttemptTable& table, Attempts& attempts)
       : settings_(settings),
         runner_(runner),
@@ -59,7 +59,7 @@ class Prelaunches {
   JobRunner& runner_;
   const bool emulated_;
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   AttemptTable& table_;
   Attempts& attempts_;
   std::set<AttemptId> at_cuda_;   // of those ahead

@@ -18,7 +18,7 @@ TEST(Prelaunches, AJobThatEndsWhileItWaitsLeavesNoProcesses) {
     p.state->attempts.began_ahead(*job);
   }
   const AttemptId left = attempt_of(ends), held = attempt_of(waits);
-  p.lifecycle->finish(ends, JobStatus::kFailed, "it fits no slice", false);
+  p.transitions->finish(ends, JobStatus::kFailed, "it fits no slice", false);
   ASSERT_TRUE(p.commit());
   prelaunches.carry_out();
   prelaunches.carry_out();

@@ -11,7 +11,7 @@ namespace smartmig {
 
 class Suspensions {
  public:
-  Suspensions(LiveSession& session, JobBook& book, const AttemptTable& table, JobRunner& runner,
+  Suspensions(LiveSession& session, LiveJobs& book, const AttemptTable& table, JobRunner& runner,
               const SliceGuard& guard)
       : session_(session), book_(book), table_(table), runner_(runner), guard_(guard) {}
 
@@ -33,7 +33,7 @@ class Suspensions {
 
  private:
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   const AttemptTable& table_;
   JobRunner& runner_;
   const SliceGuard& guard_;

@@ -53,7 +53,7 @@ bool VisibleJobs::hold_beyond_quotas(const std::vector<AdmissionJob>& jobs) {
   bool held = false;
   for (const AdmissionJob& job : jobs)
     if (JobRecord* const record = book_.find(QueueId(job.id)); record && !quotas_.used_up(*record).empty())
-      held |= !lifecycle_.check_dependencies(*record);
+      held |= !transitions_.check_dependencies(*record);
   return held;
 }
 
@@ -179,7 +179,7 @@ void VisibleJobs::show(const AdmittedJob& admitted, std::size_t shown, UnixTime 
   }
   const auto row =
       session_.show(*job, admitted.deadline, std::max(job->times.submitted, daemon_started), admitted.made_up);
-  if (!row) lifecycle_.finish(*job, JobStatus::kFailed, row.error().what, false);
+  if (!row) transitions_.finish(*job, JobStatus::kFailed, row.error().what, false);
 }
 
 void VisibleJobs::charge(const JobRecord& job) {

@@ -8,15 +8,15 @@
 #include "queue/learning/estimates.h"
 #include "serve/attempts/attempt_table.h"
 #include "serve/attempts/host_shares.h"
-#include "serve/attempts/lifecycle.h"
+#include "serve/attempts/job_transitions.h"
 
 namespace smartmig {
 
 class VisibleJobs {
  public:
-  VisibleJobs(const Settings& settings, LiveSession& session, JobBook& book, const Boards& boards,
+  VisibleJobs(const Settings& settings, LiveSession& session, LiveJobs& book, const Boards& boards,
               const AttemptTable& attempts, HostShares& shares, const JobGroups& groups, Quotas& quotas,
-              Admission& admission, Estimates& estimates, Lifecycle& lifecycle)
+              Admission& admission, Estimates& estimates, JobTransitions& transitions)
       : settings_(settings),
         session_(session),
         book_(book),
@@ -27,7 +27,7 @@ class VisibleJobs {
         quotas_(quotas),
         admission_(admission),
         estimates_(estimates),
-        lifecycle_(lifecycle) {}
+        transitions_(transitions) {}
 
   void update(UnixTime daemon_started);  // a job that fits no slice of the fleet ends here
   void count_quotas();                   // what has run so far, and a week's end
@@ -47,7 +47,7 @@ class VisibleJobs {
 
   const Settings& settings_;
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   const Boards& boards_;
   const AttemptTable& attempts_;
   HostShares& shares_;
@@ -55,7 +55,7 @@ class VisibleJobs {
   Quotas& quotas_;
   Admission& admission_;
   Estimates& estimates_;
-  Lifecycle& lifecycle_;
+  JobTransitions& transitions_;
   std::size_t active_users_ = 1;
   bool knows_begun_ = false;  // Quotas::begun holds all that had run before
 };

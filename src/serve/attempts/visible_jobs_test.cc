@@ -56,7 +56,7 @@ TEST(VisibleJobs, WithoutADeadlineItHasOneOnlyWhereOthersWait) {
   p.visible->update(p.clock.now());
   p.tell_all();
   EXPECT_TRUE(has_deadline());
-  p.lifecycle->finish(*p.state->book.find(other), JobStatus::kCancelled, "", false);
+  p.transitions->finish(*p.state->book.find(other), JobStatus::kCancelled, "", false);
   p.visible->update(p.clock.now());
   p.tell_all();
   EXPECT_FALSE(has_deadline());
@@ -75,7 +75,7 @@ TEST(VisibleJobs, OfAnArrayAsManyAsItsLimitSays) {
                      }).id);
   p.visible->update(p.clock.now());
   EXPECT_EQ(p.state->session.belief().visible(), 2u);
-  p.lifecycle->finish(*p.state->book.find(tasks[0]), JobStatus::kDone, "", false);
+  p.transitions->finish(*p.state->book.find(tasks[0]), JobStatus::kDone, "", false);
   p.visible->update(p.clock.now());
   EXPECT_EQ(p.state->session.belief().visible(), 2u);
   EXPECT_NE(p.state->session.belief().row(tasks[2]), kNoJob) << "the next one takes its place";

@@ -22,7 +22,7 @@ void Daemon::step() {
   follow_clock();
   (void)attempts_.take_undone();
   gather();
-  JobBook& book = state_->book;
+  LiveJobs& book = state_->book;
   const bool waits = short_of_means();
   if (!decisions_.paused() && !waits && book.take_queue_changed()) visible_.update(state_->figures.started());
   if (reservations_.take_changed()) decisions_.decide_anyway();
@@ -38,7 +38,7 @@ void Daemon::step() {
     suspensions_.carry_out();
     prelaunches_.carry_out();
     upkeep_.tell_of_ended();
-    upkeep_.send_mail(lifecycle_.take_mail());
+    upkeep_.send_mail(transitions_.take_mail());
     upkeep_.map_jobs(state_->attempts, state_->boards);
   }
   const Error failed = io_error(
@@ -72,7 +72,7 @@ void Daemon::follow_clock() {
   for (const QueueId id : early) {
     attempts_.drop_postponed(id);
     state_->session.withdraw(id);
-    lifecycle_.check_dependencies(*state_->book.find(id));
+    transitions_.check_dependencies(*state_->book.find(id));
   }
 }
 
@@ -101,8 +101,8 @@ void Daemon::gather() {
     }
     session.tell_overrun(id);  // of a slice out of service, too (slice_quarantine.h)
   }
-  lifecycle_.go_on();
-  lifecycle_.release_due();
+  transitions_.go_on();
+  transitions_.release_due();
   reservations_.begin_and_end_due();
   jobs_.unfold();
   requests_.carry_out([this] { return state_->book.room_for(); });
@@ -131,8 +131,9 @@ UnixTime Daemon::next_due() const {
   if (suspensions_.to_tell() > 0 || attempts_.undone() || reports_.to_believe()) return now();
   if (!jobs_.unfolding().empty() && state_->book.disk_trouble().empty()) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
-                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_due(), reservations_.next_due(),
-                   prelaunches_.next_due(), idle_.next_due(), short_of_means() ? attempts_.next_try() : kNeverUnix});
+                   state_->session.next_due(), state_->book.next_try(), transitions_.next_due(),
+                   reservations_.next_due(), prelaunches_.next_due(), idle_.next_due(),
+                   short_of_means() ? attempts_.next_try() : kNeverUnix});
 }
 
 // Starts failed for want of something: nothing is decided until they may be tried again.

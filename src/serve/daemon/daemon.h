@@ -81,7 +81,7 @@ class Daemon {
   std::unique_ptr<DaemonState> state_;
   SliceQuarantine quarantine_;
   SliceGuard guard_;
-  Lifecycle lifecycle_;
+  JobTransitions transitions_;
   VisibleJobs visible_;
   Attempts attempts_;
   AttemptEnds ends_;

@@ -13,14 +13,14 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
       state_(std::move(state)),
       quarantine_(state_->session),
       guard_(world_.runner, state_->boards, quarantine_, state_->figures.counts),
-      lifecycle_(state_->session, state_->book, state_->figures, state_->reservations, state_->attempts,
-                 state_->quotas),
+      transitions_(state_->session, state_->book, state_->figures, state_->reservations, state_->attempts,
+                   state_->quotas),
       visible_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, state_->shares,
-               state_->groups, state_->quotas, state_->admission, state_->estimates, lifecycle_),
+               state_->groups, state_->quotas, state_->admission, state_->estimates, transitions_),
       attempts_(state_->settings, world_.runner, world_.emulated, state_->session, state_->book, state_->boards,
-                state_->attempts, state_->shares, lifecycle_, visible_, guard_),
+                state_->attempts, state_->shares, transitions_, visible_, guard_),
       ends_(state_->settings, world_.runner, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
-            state_->memory, state_->estimates, lifecycle_, state_->figures),
+            state_->memory, state_->estimates, transitions_, state_->figures),
       idle_(state_->session, world_.clock, world_.runner, state_->book, state_->boards, state_->attempts, attempts_),
       prelaunches_(state_->settings, world_.runner, world_.emulated, state_->session, state_->book, state_->attempts,
                    attempts_),
@@ -30,10 +30,10 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
                  state_->shares, attempts_, state_->figures, state_->reservations),
       suspensions_(state_->session, state_->book, state_->attempts, world_.runner, guard_),
       jobs_(state_->settings, world_.runner, state_->session, state_->book, state_->attempts, attempts_,
-            state_->estimates, suspensions_, state_->groups, state_->quotas, state_->reservations, lifecycle_,
+            state_->estimates, suspensions_, state_->groups, state_->quotas, state_->reservations, transitions_,
             state_->figures),
       reservations_(state_->reservations, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
-                    lifecycle_),
+                    transitions_),
       upkeep_(state_->settings, state_->session, state_->book, world_.store, world_.runner),
       requests_(world_.clock) {}
 
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
     daemon->jobs_.unfolding().clock_stepped(daemon->state_->stepped_while_down);
   }
   SMARTMIG_RETURN_IF_ERROR(find_running(world.runner, *daemon->state_, daemon->attempts_, daemon->ends_,
-                                        daemon->suspensions_, daemon->lifecycle_));
+                                        daemon->suspensions_, daemon->transitions_));
   return daemon;
 }
 
@@ -95,7 +95,7 @@ Result<Ok> Daemon::set_settings(Settings settings) {
     return made.error();
   }
   state_->quotas.settings_changed();
-  lifecycle_.quotas_changed();
+  transitions_.quotas_changed();
   decisions_.decide_anyway();
   state_->book.queue_changed();
   return Ok{};

@@ -43,7 +43,7 @@ struct DaemonState {
   Figures figures;
   Boards boards;
   LiveSession session;
-  JobBook book;
+  LiveJobs book;
   Estimates estimates;
   AttemptTable attempts;
   Quotas quotas;
@@ -54,9 +54,9 @@ struct DaemonState {
   MemoryWatch memory;
 
   void clock_stepped(Time by);
-  LiveFork fork(const ForkScope& scope) const;   // for futures of all that is asked for
-  Time stepped_while_down{};                     // found at the start
-  std::vector<JobBook::Damaged> damaged_jobs{};  // found at the start (damaged_rows.h)
+  LiveFork fork(const ForkScope& scope) const;    // for futures of all that is asked for
+  Time stepped_while_down{};                      // found at the start
+  std::vector<LiveJobs::Damaged> damaged_jobs{};  // found at the start (damaged_rows.h)
 
  private:
   DaemonState(DaemonWorld& world, Settings settings, FoundBoards found, PowerFit fit, UnixTime origin,

@@ -93,7 +93,7 @@ TEST(DamagedRows, AJobThatRunsKeepsItsSliceAndIsShown) {
   d.living(6, "4g@0", false);
   ASSERT_TRUE(reconcile(d.runner, *d.state, 100, false));
   end_damaged(*d.state);
-  ASSERT_TRUE(find_running(d.runner, *d.state, *d.attempts, *d.ends, *d.suspensions, *d.lifecycle));
+  ASSERT_TRUE(find_running(d.runner, *d.state, *d.attempts, *d.ends, *d.suspensions, *d.transitions));
   d.tell_all();
   EXPECT_TRUE(d.runner.stopped.empty()) << "nothing is killed for a row";
   for (const auto& [id, slice] : {std::pair(5, "3g@4"), std::pair(6, "4g@0")}) {

@@ -13,7 +13,7 @@ constexpr Time kAfterVainStop{1'000'000};
 
 // What has a share of the host: not those that this plan or an earlier one stopped, since the next on their slice is
 // started when they have left it.
-std::vector<AttemptTable::Running> sharing(const LiveSession& session, const JobBook& book, const AttemptTable& table,
+std::vector<AttemptTable::Running> sharing(const LiveSession& session, const LiveJobs& book, const AttemptTable& table,
                                            const Plan& plan) {
   auto running = table.running(book, session.platform());
   std::erase_if(running, [&](const AttemptTable::Running& one) {
@@ -26,7 +26,7 @@ std::vector<AttemptTable::Running> sharing(const LiveSession& session, const Job
 }  // namespace
 
 Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session,
-                     JobBook& book, AttemptTable& table, HostShares& shares, Attempts& attempts, Figures& figures,
+                     LiveJobs& book, AttemptTable& table, HostShares& shares, Attempts& attempts, Figures& figures,
                      const GpuReservations& reservations)
     : settings_(settings),
       pace_(pace),

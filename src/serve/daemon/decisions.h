@@ -14,7 +14,7 @@ namespace smartmig {
 
 class Decisions {
  public:
-  Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, JobBook& book,
+  Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, LiveJobs& book,
             AttemptTable& table, HostShares& shares, Attempts& attempts, Figures& figures,
             const GpuReservations& reservations);
 
@@ -46,7 +46,7 @@ class Decisions {
   const Settings& settings_;
   const DaemonPace pace_;
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   Attempts& attempts_;
   Figures& figures_;
   Policies policies_;

@@ -12,7 +12,7 @@ namespace smartmig {
 
 class GpuReports {
  public:
-  GpuReports(const Settings& settings, LiveSession& session, JobBook& book, Boards& boards, const AttemptTable& table,
+  GpuReports(const Settings& settings, LiveSession& session, LiveJobs& book, Boards& boards, const AttemptTable& table,
              Attempts& attempts, MemoryWatch& memory, Figures& figures, SliceQuarantine& quarantine, SliceGuard& guard)
       : settings_(settings),
         session_(session),
@@ -51,7 +51,7 @@ class GpuReports {
 
   const Settings& settings_;
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   Boards& boards_;
   const AttemptTable& table_;
   Attempts& attempts_;

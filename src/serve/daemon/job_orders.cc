@@ -56,7 +56,7 @@ Result<Ok> JobRequests::hold(QueueId id, bool by_operator) {
   session_.note("held", fmt::format("\"job\":{},\"by_operator\":{}", id, by_operator));
   book_.changed(*job);
   present_anew(*job);
-  lifecycle_.check_dependencies(*job);
+  transitions_.check_dependencies(*job);
   return Ok{};
 }
 
@@ -68,7 +68,7 @@ Result<Ok> JobRequests::release(QueueId id, bool by_operator) {
     job->spec.reservation.clear();
     session_.note("released", fmt::format("\"job\":{}", id));
     book_.respecified(*job);
-    if (is_waiting(job->status)) lifecycle_.check_dependencies(*job);
+    if (is_waiting(job->status)) transitions_.check_dependencies(*job);
     return Ok{};
   }
   if (job->held_by == HeldBy::kNobody)
@@ -78,7 +78,7 @@ Result<Ok> JobRequests::release(QueueId id, bool by_operator) {
   job->held_by = HeldBy::kNobody;
   session_.note("released", fmt::format("\"job\":{}", id));
   book_.changed(*job);
-  if (is_waiting(job->status)) lifecycle_.check_dependencies(*job);  // else processes that began ahead are ending
+  if (is_waiting(job->status)) transitions_.check_dependencies(*job);  // else processes that began ahead are ending
   return Ok{};
 }
 
@@ -139,7 +139,7 @@ Result<Ok> JobRequests::update(QueueId id, const Json& changes, bool by_operator
   book_.respecified(*job);
   if (!waits) return Ok{};
   present_anew(*job);
-  lifecycle_.check_dependencies(*job);
+  transitions_.check_dependencies(*job);
   return Ok{};
 }
 

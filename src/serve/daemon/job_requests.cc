@@ -202,7 +202,7 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
   for (auto& [base, array] : accepted) enter(std::move(base), array, ids);
   counts_.submitted += ids.size();
   for (const QueueId id : ids)
-    if (JobRecord* job = book_.find(id)) lifecycle_.check_dependencies(*job);
+    if (JobRecord* job = book_.find(id)) transitions_.check_dependencies(*job);
   return ids;
 }
 
@@ -243,7 +243,7 @@ void JobRequests::unfold() {
   for (JobRecord& task : unfolding_.take()) {
     JobRecord& job = book_.unfold(std::move(task));
     note_refusal(job);
-    lifecycle_.check_dependencies(job);
+    transitions_.check_dependencies(job);
   }
 }
 
@@ -267,7 +267,7 @@ Result<Ok> JobRequests::cancel(QueueId id, const std::string& why) {
     return Ok{};
   }
   estimates_.forget(id);
-  lifecycle_.finish(*job, JobStatus::kCancelled, why, false);
+  transitions_.finish(*job, JobStatus::kCancelled, why, false);
   return Ok{};
 }
 
@@ -301,7 +301,7 @@ Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
   job.spec.begin.reset();
   if (const auto fits = session_.belief().fits(job); !fits) return fits.error();
   quotas_.brought_back(as_ended);
-  lifecycle_.back_to_queue(book_.bring_back(std::move(job), session_.now()), "requeued by request", 1);
+  transitions_.back_to_queue(book_.bring_back(std::move(job), session_.now()), "requeued by request", 1);
   return Ok{};
 }
 

@@ -14,9 +14,9 @@ namespace smartmig {
 
 class JobRequests {
  public:
-  JobRequests(const Settings& settings, const JobRunner& runner, LiveSession& session, JobBook& book,
+  JobRequests(const Settings& settings, const JobRunner& runner, LiveSession& session, LiveJobs& book,
               const AttemptTable& table, Attempts& attempts, Estimates& estimates, Suspensions& suspensions,
-              const JobGroups& groups, Quotas& quotas, const GpuReservations& reservations, Lifecycle& lifecycle,
+              const JobGroups& groups, Quotas& quotas, const GpuReservations& reservations, JobTransitions& transitions,
               Figures& figures)
       : settings_(settings),
         runner_(runner),
@@ -29,7 +29,7 @@ class JobRequests {
         groups_(groups),
         quotas_(quotas),
         reservations_(reservations),
-        lifecycle_(lifecycle),
+        transitions_(transitions),
         counts_(figures.counts) {}
 
   // All of them or none. Their numbers; `warnings` grows by what their owner should know. `not_held`: of each spec why it
@@ -71,7 +71,7 @@ class JobRequests {
   const Settings& settings_;
   const JobRunner& runner_;
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   Unfolding unfolding_{book_};
   const AttemptTable& table_;
   Attempts& attempts_;
@@ -80,7 +80,7 @@ class JobRequests {
   const JobGroups& groups_;
   Quotas& quotas_;
   const GpuReservations& reservations_;
-  Lifecycle& lifecycle_;
+  JobTransitions& transitions_;
   Counts& counts_;
 };
 

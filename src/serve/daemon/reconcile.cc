@@ -101,7 +101,7 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
                        fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", id.job, id.attempt, json_text(words)));
   };
   std::map<std::uint64_t, const JobRow*> damaged_rows;
-  for (const JobBook::Damaged& one : state.damaged_jobs) damaged_rows[one.row.id] = &one.row;
+  for (const LiveJobs::Damaged& one : state.damaged_jobs) damaged_rows[one.row.id] = &one.row;
   const std::vector<AttemptId> here = runner.found_alive();
   const std::set<AttemptId> alive(here.begin(), here.end());
   const auto wanted = [&](std::uint64_t job) {

@@ -33,7 +33,7 @@ struct Restored : DaemonParts {
   }
   void recover(std::uint64_t last_stored, bool restored = true) {
     EXPECT_TRUE(reconcile(runner, *state, last_stored, restored));
-    EXPECT_TRUE(find_running(runner, *state, *attempts, *ends, *suspensions, *lifecycle));
+    EXPECT_TRUE(find_running(runner, *state, *attempts, *ends, *suspensions, *transitions));
     tell_all();
     ends->take_exits();
   }
@@ -101,7 +101,7 @@ TEST(Reconcile, OneThatWasRequeuedOrStoppedSinceTheBackupRunsAgain) {
     ASSERT_TRUE(r.state->book.find(id)) << "that it ended with 0 does not make it done";
     EXPECT_EQ(r.state->book.find(id)->status, JobStatus::kQueued);
     EXPECT_EQ(r.state->book.find(id)->stop_reason, StopReason::kNone);
-    r.lifecycle->finish(*r.state->book.find(id), JobStatus::kCancelled, "", false);
+    r.transitions->finish(*r.state->book.find(id), JobStatus::kCancelled, "", false);
   }
 }
 
@@ -186,7 +186,7 @@ TEST(Reconcile, OneThatIsAliveIsFoundWhateverTheRecordsSayOfIt) {
   JobRecord& job = r.accept();
   const QueueId id = job.id;
   r.put_on(job, "3g@4");
-  r.lifecycle->finish(job, JobStatus::kFailed, "", true);
+  r.transitions->finish(job, JobStatus::kFailed, "", true);
   ASSERT_TRUE(r.commit());
   r.left(number(id), 1, "3g@4", true);
   r.runner.unknown_alive = {{number(id), 1}};
@@ -214,7 +214,7 @@ TEST(Reconcile, AnEndedJobThatWasRequeuedSinceIsSeenAfterARestoreOnly) {
     JobRecord& job = r.accept();
     const QueueId id = job.id;
     r.put_on(job, "3g@4");
-    r.lifecycle->finish(job, JobStatus::kFailed, "", true);
+    r.transitions->finish(job, JobStatus::kFailed, "", true);
     ASSERT_TRUE(r.commit());
     r.left(number(id), 2, "3g@4", true);
     r.recover(number(id), restored);
@@ -227,7 +227,7 @@ TEST(Reconcile, WhatTheRecordsKnowIsLeftAlone) {
   JobRecord& job = r.accept();
   r.put_on(job, "3g@4");
   const QueueId id = job.id;
-  r.lifecycle->finish(job, JobStatus::kDone, "", true);
+  r.transitions->finish(job, JobStatus::kDone, "", true);
   ASSERT_TRUE(r.commit());
   r.left(number(id), 1, "3g@4", false);
   r.recover(number(id));
@@ -242,9 +242,9 @@ TEST(Reconcile, AnEndThatIsKnownIsToldOnceWhateverSeemsAlive) {
   job.spec.mail = {MailEvent::kEnd};
   r.put_on(job, "3g@4");
   const QueueId id = job.id;
-  r.lifecycle->finish(job, JobStatus::kDone, "", true);
+  r.transitions->finish(job, JobStatus::kDone, "", true);
   ASSERT_TRUE(r.commit());
-  (void)r.lifecycle->take_mail();
+  (void)r.transitions->take_mail();
   const auto ended = r.state->figures.counts.ended;
   r.left(number(id), 1, "3g@4", false);
   r.runner.unknown_alive = {{number(id), 1}};
@@ -252,7 +252,7 @@ TEST(Reconcile, AnEndThatIsKnownIsToldOnceWhateverSeemsAlive) {
   EXPECT_FALSE(r.state->book.find(id));
   EXPECT_EQ(r.stored_status(number(id)), JobStatus::kDone);
   EXPECT_EQ(r.state->figures.counts.ended, ended) << "counted once";
-  EXPECT_TRUE(r.lifecycle->take_mail().empty()) << "mailed once";
+  EXPECT_TRUE(r.transitions->take_mail().empty()) << "mailed once";
   EXPECT_TRUE(r.state->attempts.slices().empty());
 }
 

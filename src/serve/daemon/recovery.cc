@@ -8,7 +8,7 @@ namespace smartmig {
 namespace {
 
 // Of one that a daemon before granted its slice.
-void grant_again(const JobRecord& job, JobRunner& runner, JobBook& book) {
+void grant_again(const JobRecord& job, JobRunner& runner, LiveJobs& book) {
   if (const auto launch = launch_of_job(job, book)) (void)runner.grant(*launch);
 }
 
@@ -36,10 +36,10 @@ bool still_ahead(JobRecord& job, JobRunner& runner, DaemonState& state) {
   return true;
 }
 
-void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
+void never_began(JobRecord& job, DaemonState& state, JobTransitions& transitions) {
   job.prelaunch.began = kNotYet;
   if (is_waiting(job.status)) return state.book.changed(job);
-  if (job.stop_reason == StopReason::kCancel) return lifecycle.finish(job, JobStatus::kCancelled, job.reason, false);
+  if (job.stop_reason == StopReason::kCancel) return transitions.finish(job, JobStatus::kCancelled, job.reason, false);
   job.status.attempt_over(JobStatus::kQueued);
   job.stop_reason = StopReason::kNone;
   leave_slice(job);
@@ -90,7 +90,7 @@ void resume(JobRecord& job, UnixTime last, DaemonState& state) {
 }  // namespace
 
 Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempts, AttemptEnds& ends,
-                        Suspensions& suspensions, Lifecycle& lifecycle) {
+                        Suspensions& suspensions, JobTransitions& transitions) {
   std::vector<AttemptId> expected;
   std::vector<QueueId> waiting;  // held, or ahead of their slices: a job that was taken over may have to be held
   for (const auto& [id, job] : state.book.live()) {
@@ -110,7 +110,7 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
     JobRecord* job = state.book.find(QueueId(id.job));
     if (!job) continue;  // ended with one that it depends on
     if (!alive.count(id) && !ended.count(id)) {
-      never_began(*job, state, lifecycle);
+      never_began(*job, state, transitions);
       continue;
     }
     if (still_ahead(*job, runner, state)) {
@@ -133,7 +133,7 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
   }
   for (auto& [id, exit] : ended) ends.found_ended(std::move(exit));
   for (const QueueId id : waiting)
-    if (JobRecord* job = state.book.find(id); job && is_waiting(job->status)) lifecycle.check_dependencies(*job);
+    if (JobRecord* job = state.book.find(id); job && is_waiting(job->status)) transitions.check_dependencies(*job);
   return Ok{};
 }
 

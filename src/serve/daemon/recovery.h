@@ -10,6 +10,6 @@
 namespace smartmig {
 
 Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempts, AttemptEnds& ends,
-                        Suspensions& suspensions, Lifecycle& lifecycle);
+                        Suspensions& suspensions, JobTransitions& transitions);
 
 }  // namespace smartmig

@@ -15,7 +15,7 @@ struct Restarted : DaemonParts {
     return job;
   }
   void recover() {
-    EXPECT_TRUE(find_running(runner, *state, *attempts, *ends, *suspensions, *lifecycle));
+    EXPECT_TRUE(find_running(runner, *state, *attempts, *ends, *suspensions, *transitions));
     tell_all();
   }
 };

@@ -78,7 +78,7 @@ void ReservationKeeper::look_at_jobs_of(const std::string& name) {
     if (JobRecord* job = book_.find(id)) {
       attempts_.drop_postponed(id);
       session_.withdraw(id);
-      lifecycle_.check_dependencies(*job);
+      transitions_.check_dependencies(*job);
     }
 }
 

@@ -1,6 +1,6 @@
 // What happens with reservations of GPUs: the operator makes and removes them, windows begin and end. At a begin the
 // journal says which jobs of others still run there; they run on. When a window is over or taken back, its waiting jobs
-// are held until their owner releases them (lifecycle.h). Thread rule: the owner's.
+// are held until their owner releases them (transitions.h). Thread rule: the owner's.
 #pragma once
 #include "queue/jobs/gpu_reservations.h"
 #include "serve/attempts/attempts.h"
@@ -9,15 +9,15 @@ namespace smartmig {
 
 class ReservationKeeper {
  public:
-  ReservationKeeper(GpuReservations& list, LiveSession& session, JobBook& book, const Boards& boards,
-                    const AttemptTable& table, Attempts& attempts, Lifecycle& lifecycle)
+  ReservationKeeper(GpuReservations& list, LiveSession& session, LiveJobs& book, const Boards& boards,
+                    const AttemptTable& table, Attempts& attempts, JobTransitions& transitions)
       : list_(list),
         session_(session),
         book_(book),
         boards_(boards),
         table_(table),
         attempts_(attempts),
-        lifecycle_(lifecycle) {}
+        transitions_(transitions) {}
 
   // `count` above 0 in the place of GPUs: so many that are in service and free in that time, the last ones first.
   Result<Ok> add(GpuReservation reservation, int count);
@@ -33,11 +33,11 @@ class ReservationKeeper {
 
   GpuReservations& list_;
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   const Boards& boards_;
   const AttemptTable& table_;
   Attempts& attempts_;
-  Lifecycle& lifecycle_;
+  JobTransitions& transitions_;
   bool changed_ = false;
 };
 

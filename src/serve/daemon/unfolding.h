@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "queue/jobs/job_book.h"
+#include "queue/jobs/live_jobs.h"
 
 namespace smartmig {
 
@@ -21,7 +21,7 @@ class Unfolding {
  public:
   static constexpr std::size_t kMostInStep = 500;  // some 20 ms
 
-  explicit Unfolding(JobBook& book) : book_(book) {}
+  explicit Unfolding(LiveJobs& book) : book_(book) {}
   // The tasks of an array that are not in the book yet; `base` has all that they share.
   void add(JobRecord base, std::vector<int> tasks);
   void accepted();                // what was added is stored
@@ -49,7 +49,7 @@ class Unfolding {
   std::size_t count(std::optional<std::uint32_t> uid) const;
   void store();
 
-  JobBook& book_;
+  LiveJobs& book_;
   std::deque<Array> arrays_;
 };
 

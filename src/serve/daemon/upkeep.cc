@@ -15,7 +15,7 @@ constexpr int kLogsAtOnce = 10'000;  // jobs whose logs one prune removes
 
 }  // namespace
 
-Upkeep::Upkeep(const Settings& settings, LiveSession& session, JobBook& book, Store& store, JobRunner& runner)
+Upkeep::Upkeep(const Settings& settings, LiveSession& session, LiveJobs& book, Store& store, JobRunner& runner)
     : settings_(settings),
       session_(session),
       book_(book),
@@ -68,7 +68,7 @@ void Upkeep::tell_of_ended() {
   }
 }
 
-void Upkeep::send_mail(const std::vector<Lifecycle::Mail>& mail) {
+void Upkeep::send_mail(const std::vector<JobTransitions::Mail>& mail) {
   if (settings_.hooks.mail.empty()) return;
   for (const auto& [event, job] : mail) {
     JobShown shown;

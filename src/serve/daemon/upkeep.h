@@ -11,14 +11,14 @@ namespace smartmig {
 
 class Upkeep {
  public:
-  Upkeep(const Settings& settings, LiveSession& session, JobBook& book, Store& store, JobRunner& runner);
+  Upkeep(const Settings& settings, LiveSession& session, LiveJobs& book, Store& store, JobRunner& runner);
 
   Result<Ok> open_mapping();                                             // by the settings as they are now
   void save_when_due(Estimates& estimates, const VisibleJobs& visible);  // before a commit
   void save(Estimates& estimates, const VisibleJobs& visible);
   // After a commit:
   void tell_of_ended();
-  void send_mail(const std::vector<Lifecycle::Mail>& mail);
+  void send_mail(const std::vector<JobTransitions::Mail>& mail);
   void map_jobs(const AttemptTable& table, const Boards& boards);  // who is on which slice, for dcgm-exporter
   void prune_when_due();
   void set_last_without_log(const std::string& text);  // "AT_US:JOB", as the store has it
@@ -29,7 +29,7 @@ class Upkeep {
  private:
   const Settings& settings_;
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   Store& store_;
   JobRunner& runner_;
   HookQueue hooks_;

@@ -48,7 +48,7 @@ TEST(Upkeep, LogsGoWhenTheyAreOldAndTheirJobsLater) {
   settings.jobs.keep_days = 10;
   DaemonParts p("1xa100-40gb", "7g@0", settings);
   const QueueId id = p.accept().id;
-  p.lifecycle->finish(*p.state->book.find(id), JobStatus::kDone, "", false);
+  p.transitions->finish(*p.state->book.find(id), JobStatus::kDone, "", false);
   ASSERT_TRUE(p.commit());
   p.pass(std::chrono::minutes(1));
   p.upkeep->prune_when_due();

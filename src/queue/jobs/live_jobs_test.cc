@@ -1,4 +1,4 @@
-#include "queue/jobs/job_book.h"
+#include "queue/jobs/live_jobs.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 struct Book {
   TempDir dir;
   std::unique_ptr<Store> store;
-  std::unique_ptr<JobBook> book;
+  std::unique_ptr<LiveJobs> book;
   std::vector<QueueId> forgotten;
   explicit Book(std::uint64_t max_bytes = 0) {
     StoreOptions options;
@@ -19,7 +19,7 @@ struct Book {
     auto opened = Store::open(dir.path() + "/queue.db", options);
     EXPECT_TRUE(opened);
     store = std::move(*opened);
-    book = std::make_unique<JobBook>(*store);
+    book = std::make_unique<LiveJobs>(*store);
   }
   JobRecord& accept(std::string script = "") {
     JobRecord job;
@@ -44,12 +44,12 @@ struct Book {
   }
 };
 
-TEST(JobBook, WhatIsCommittedIsFoundByTheNextDaemon) {
+TEST(LiveJobs, WhatIsCommittedIsFoundByTheNextDaemon) {
   Book b;
   const QueueId first = b.accept().id, second = b.accept().id;
   b.end(*b.book->find(first));
   ASSERT_TRUE(b.commit());
-  JobBook next(*b.store);
+  LiveJobs next(*b.store);
   ASSERT_TRUE(next.load(*b.store->start(), 0).empty());
   EXPECT_EQ(next.live().size(), 1u);
   EXPECT_TRUE(next.find(second));
@@ -57,7 +57,7 @@ TEST(JobBook, WhatIsCommittedIsFoundByTheNextDaemon) {
   EXPECT_EQ(next.status_of(first), JobStatus::kDone);
 }
 
-TEST(JobBook, JoulesOfTwoGpusBetweenTwoCommitsAddUp) {
+TEST(LiveJobs, JoulesOfTwoGpusBetweenTwoCommitsAddUp) {
   Book b;
   JobRecord& job = b.accept();
   job.attempt = 2;  // first on GPU 1, then on GPU 0
@@ -65,7 +65,7 @@ TEST(JobBook, JoulesOfTwoGpusBetweenTwoCommitsAddUp) {
   const QueueId id = job.id;
   b.end(job);
   ASSERT_TRUE(b.commit());
-  JobBook next(*b.store);
+  LiveJobs next(*b.store);
   ASSERT_TRUE(next.load(*b.store->start(), 0).empty());
   EXPECT_TRUE(next.credit(id, 30, EnergySource::kCounter));
   next.settled(0, from_unix_us(5));
@@ -76,7 +76,7 @@ TEST(JobBook, JoulesOfTwoGpusBetweenTwoCommitsAddUp) {
   EXPECT_EQ(b.stored(id).status, JobStatus::kDone);
 }
 
-TEST(JobBook, ANewJobThatCannotBeStoredIsForgottenAndItsNumberIsNotGivenAgain) {
+TEST(LiveJobs, ANewJobThatCannotBeStoredIsForgottenAndItsNumberIsNotGivenAgain) {
   Book b(256 * 1024);
   const QueueId kept = b.accept().id;
   ASSERT_TRUE(b.commit());
@@ -94,7 +94,7 @@ TEST(JobBook, ANewJobThatCannotBeStoredIsForgottenAndItsNumberIsNotGivenAgain) {
   EXPECT_GT(b.accept().id, large);
 }
 
-TEST(JobBook, AnEndedJobCollectsItsLastJoules) {
+TEST(LiveJobs, AnEndedJobCollectsItsLastJoules) {
   Book b;
   const QueueId id = b.accept().id;
   b.book->find(id)->attempt = 1;
@@ -111,7 +111,7 @@ TEST(JobBook, AnEndedJobCollectsItsLastJoules) {
   EXPECT_EQ(b.stored(id).energy.source, EnergySource::kCounter);
 }
 
-TEST(JobBook, DependentsAreToldOnce) {
+TEST(LiveJobs, DependentsAreToldOnce) {
   Book b;
   const QueueId first = b.accept().id;
   JobRecord then;
@@ -125,7 +125,7 @@ TEST(JobBook, DependentsAreToldOnce) {
   EXPECT_TRUE(b.book->take_dependents(first).empty());
 }
 
-TEST(JobBook, EnvironmentAndScriptAreInTheStoreAlone) {
+TEST(LiveJobs, EnvironmentAndScriptAreInTheStoreAlone) {
   Book b;
   JobRecord job;
   job.owner.uid = 1000;
@@ -150,7 +150,7 @@ TEST(JobBook, EnvironmentAndScriptAreInTheStoreAlone) {
     EXPECT_EQ(spec.environment.front().size(), 100'002u);
     EXPECT_EQ(spec.script, "#!/bin/sh\n");
   }
-  JobBook next(*b.store);
+  LiveJobs next(*b.store);
   ASSERT_TRUE(next.load(*b.store->start(), 0).empty());
   EXPECT_EQ(next.bytes_of_user(1000), both);
   b.end(*b.book->find(first));
@@ -160,7 +160,7 @@ TEST(JobBook, EnvironmentAndScriptAreInTheStoreAlone) {
 }
 
 // Rows of daemons that kept long commands with the specs.
-TEST(JobBook, ALongCommandInASpecIsStillRead) {
+TEST(LiveJobs, ALongCommandInASpecIsStillRead) {
   Book b;
   JobRecord job;
   job.id = QueueId(1);
@@ -169,7 +169,7 @@ TEST(JobBook, ALongCommandInASpecIsStillRead) {
   StoreBatch batch;
   batch.jobs.push_back(to_row(job, true));
   ASSERT_TRUE(b.store->commit(batch));
-  JobBook next(*b.store);
+  LiveJobs next(*b.store);
   ASSERT_TRUE(next.load(*b.store->start(), 0).empty());
   const JobRecord* found = next.find(QueueId(1));
   ASSERT_TRUE(found);
@@ -182,7 +182,7 @@ TEST(JobBook, ALongCommandInASpecIsStillRead) {
   EXPECT_EQ(to_json(*found, how)["spec"]["command"][1].get<std::string>().size(), 100'000u);
 }
 
-TEST(JobBook, NamesakesStandInARow) {
+TEST(LiveJobs, NamesakesStandInARow) {
   Book b;
   const QueueId first = b.accept().id, second = b.accept().id, third = b.accept().id;
   EXPECT_EQ(b.book->namesake_before(*b.book->find(first)), kNoId);

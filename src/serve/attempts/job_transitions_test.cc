@@ -1,4 +1,4 @@
-#include "serve/attempts/lifecycle.h"
+#include "serve/attempts/job_transitions.h"
 
 #include <gtest/gtest.h>
 
@@ -15,13 +15,13 @@ struct Lives {
   std::shared_ptr<const Platform> platform =
       std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value());
   LiveSession session{clock, platform, UnixTime{}, 16, {Layout{}}, {"0", "none+edf", "test", kPaperA}, 0};
-  JobBook book{*store};
+  LiveJobs book{*store};
   Figures figures{UnixTime{}};
   GpuReservations reservations{UnixTime{}};
   AttemptTable table;
   Settings settings;
   Quotas quotas{settings, 7};
-  Lifecycle lifecycle{session, book, figures, reservations, table, quotas};
+  JobTransitions transitions{session, book, figures, reservations, table, quotas};
 
   QueueId accept(std::vector<Dependency> dependencies = {}) {
     JobRecord job;
@@ -30,19 +30,19 @@ struct Lives {
     job.spec.dependencies = std::move(dependencies);
     JobRecord& taken = book.accept(std::move(job));
     const QueueId id = taken.id;
-    lifecycle.check_dependencies(taken);
+    transitions.check_dependencies(taken);
     return id;
   }
 };
 
-TEST(Lifecycle, AnEndReleasesOrEndsThoseThatWaitForIt) {
+TEST(JobTransitions, AnEndReleasesOrEndsThoseThatWaitForIt) {
   Lives l;
   const QueueId first = l.accept();
   const QueueId after_ok = l.accept({{Dependency::kAfterOk, number(first)}});
   const QueueId after_any = l.accept({{Dependency::kAfterAny, number(first)}});
   const QueueId last = l.accept({{Dependency::kAfterOk, number(after_ok)}});
   EXPECT_EQ(l.book.find(after_ok)->status, JobStatus::kHeld);
-  l.lifecycle.finish(*l.book.find(first), JobStatus::kFailed, "exit code 1", true);
+  l.transitions.finish(*l.book.find(first), JobStatus::kFailed, "exit code 1", true);
   EXPECT_FALSE(l.book.find(after_ok));
   EXPECT_FALSE(l.book.find(last)) << "nor can this one ever run";
   ASSERT_TRUE(l.book.find(after_any));
@@ -51,7 +51,7 @@ TEST(Lifecycle, AnEndReleasesOrEndsThoseThatWaitForIt) {
   EXPECT_EQ(l.book.take_ended().size(), 3u);
 }
 
-TEST(Lifecycle, BackInTheQueueAJobIsOnNoSliceAndAsksForWhatItUsed) {
+TEST(JobTransitions, BackInTheQueueAJobIsOnNoSliceAndAsksForWhatItUsed) {
   Lives l;
   JobRecord& job = *l.book.find(l.accept());
   job.place.gpu = 0;
@@ -61,7 +61,7 @@ TEST(Lifecycle, BackInTheQueueAJobIsOnNoSliceAndAsksForWhatItUsed) {
   job.stop_reason = StopReason::kPreempt;
   job.status.found(JobStatus::kStopping);
   (void)l.book.take_queue_changed();
-  l.lifecycle.back_to_queue(job, "preempted", 0.4);
+  l.transitions.back_to_queue(job, "preempted", 0.4);
   EXPECT_EQ(job.status, JobStatus::kQueued);
   EXPECT_EQ(job.place.gpu, -1);
   EXPECT_TRUE(job.place.slice.none());
@@ -71,7 +71,7 @@ TEST(Lifecycle, BackInTheQueueAJobIsOnNoSliceAndAsksForWhatItUsed) {
   EXPECT_TRUE(l.book.take_queue_changed());
 }
 
-TEST(Lifecycle, TheEndOfWhatAJobWaitedForLeavesItRunning) {
+TEST(JobTransitions, TheEndOfWhatAJobWaitedForLeavesItRunning) {
   Lives l;
   const QueueId first = l.accept();
   JobRecord& job = *l.book.find(l.accept({{Dependency::kAfter, number(first)}}));
@@ -79,12 +79,12 @@ TEST(Lifecycle, TheEndOfWhatAJobWaitedForLeavesItRunning) {
   job.status.found(JobStatus::kRunning);
   job.attempt = 1;
   l.table.began(job);
-  l.lifecycle.finish(*l.book.find(first), JobStatus::kDone, "", true);
+  l.transitions.finish(*l.book.find(first), JobStatus::kDone, "", true);
   EXPECT_EQ(job.status, JobStatus::kRunning);
   EXPECT_TRUE(job.spec.dependencies.empty());
 }
 
-TEST(LifecycleDeathTest, NoJobLeavesItsAttemptBehind) {
+TEST(JobTransitionsDeathTest, NoJobLeavesItsAttemptBehind) {
   Lives l;
   JobRecord& job = *l.book.find(l.accept());
   job.attempt = 1;
@@ -94,11 +94,11 @@ TEST(LifecycleDeathTest, NoJobLeavesItsAttemptBehind) {
   EXPECT_DEATH(job.status.step(JobStatus::kQueued), "without the end of an attempt");
   EXPECT_DEATH(job.status.step(JobStatus::kStarting), "without the end of an attempt");
   EXPECT_DEATH(job.status.step(JobStatus::kCancelled), "without the end of an attempt");
-  EXPECT_DEATH(l.lifecycle.check_dependencies(job), "without the end of an attempt");
-  EXPECT_DEATH(l.lifecycle.back_to_queue(job, "", 1), "while attempt 1 is under way");
-  EXPECT_DEATH(l.lifecycle.finish(job, JobStatus::kCancelled, "", false), "while attempt 1 is under way");
+  EXPECT_DEATH(l.transitions.check_dependencies(job), "without the end of an attempt");
+  EXPECT_DEATH(l.transitions.back_to_queue(job, "", 1), "while attempt 1 is under way");
+  EXPECT_DEATH(l.transitions.finish(job, JobStatus::kCancelled, "", false), "while attempt 1 is under way");
   EXPECT_TRUE(l.table.ended(attempt_of(job)));
-  l.lifecycle.back_to_queue(job, "preempted", 1);
+  l.transitions.back_to_queue(job, "preempted", 1);
   EXPECT_EQ(job.status, JobStatus::kQueued);
 }
 

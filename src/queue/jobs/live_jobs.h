@@ -23,9 +23,9 @@ namespace smartmig {
 // What a job takes in the store and in memory, without environment, script and a long command.
 std::uint64_t bytes_of(const JobSpec& spec);
 
-class JobBook {
+class LiveJobs {
  public:
-  explicit JobBook(Store& store) : pending_(store) {}
+  explicit LiveJobs(Store& store) : pending_(store) {}
   struct Damaged {
     JobRow row;
     std::string why;
@@ -35,7 +35,7 @@ class JobBook {
 
   const std::map<QueueId, JobRecord>& live() const { return jobs_; }
   JobRecord* find(QueueId id);
-  const JobRecord* find(QueueId id) const { return const_cast<JobBook*>(this)->find(id); }
+  const JobRecord* find(QueueId id) const { return const_cast<LiveJobs*>(this)->find(id); }
   void changed(const JobRecord& job);
   const WaitingJobs& waiting() const { return waiting_; }
   void respecified(const JobRecord& job);  // its spec, too

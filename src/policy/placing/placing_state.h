@@ -9,7 +9,7 @@
 
 namespace smartmig {
 
-class Board {
+class PlacingState {
  public:
   struct Gpu {
     Layout usable;

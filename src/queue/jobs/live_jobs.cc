@@ -1,4 +1,4 @@
-#include "queue/jobs/job_book.h"
+#include "queue/jobs/live_jobs.h"
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ std::uint64_t bytes_of(const JobSpec& spec) {
   return sum;
 }
 
-std::vector<JobBook::Damaged> JobBook::load(const StoreStart& start, std::uint64_t last_id) {
+std::vector<LiveJobs::Damaged> LiveJobs::load(const StoreStart& start, std::uint64_t last_id) {
   std::vector<Damaged> damaged;
   last_id_ = QueueId(std::max(start.last_job, last_id));
   for (const JobRow& row : start.live) {
@@ -43,7 +43,7 @@ std::vector<JobBook::Damaged> JobBook::load(const StoreStart& start, std::uint64
   return damaged;
 }
 
-JobRecord& JobBook::enter(JobRecord job) {
+JobRecord& LiveJobs::enter(JobRecord job) {
   const QueueId id = job.id;
   by_title_[{job.owner.uid, title(job)}].insert(id);
   job.launch.counted = bytes_of(job.spec);
@@ -52,26 +52,26 @@ JobRecord& JobBook::enter(JobRecord job) {
   return jobs_.emplace(id, std::move(job)).first->second;
 }
 
-std::optional<std::vector<QueueId>> JobBook::gone_since(std::uint64_t version) const {
+std::optional<std::vector<QueueId>> LiveJobs::gone_since(std::uint64_t version) const {
   if (version < forgotten_) return std::nullopt;
   std::vector<QueueId> out;
   for (auto at = gone_.rbegin(); at != gone_.rend() && at->first > version; ++at) out.push_back(at->second);
   return out;
 }
 
-void JobBook::leave(const JobRecord& job) {
+void LiveJobs::leave(const JobRecord& job) {
   count_bytes(job, false);
   const auto same = by_title_.find({job.owner.uid, title(job)});
   if (same != by_title_.end() && same->second.erase(job.id) > 0 && same->second.empty()) by_title_.erase(same);
 }
 
-std::vector<QueueId> JobBook::dependents(QueueId id) const {
+std::vector<QueueId> LiveJobs::dependents(QueueId id) const {
   const auto at = dependents_.find(id);
   return at == dependents_.end() ? std::vector<QueueId>() : at->second;
 }
 
 // An environment counts once, with the first and the last of its jobs.
-void JobBook::count_bytes(const JobRecord& job, bool enters) {
+void LiveJobs::count_bytes(const JobRecord& job, bool enters) {
   std::uint64_t bytes = job.launch.counted;
   if (job.launch.id != 0) {
     std::size_t& jobs = launches_[job.launch.id];
@@ -85,12 +85,12 @@ void JobBook::count_bytes(const JobRecord& job, bool enters) {
   if (sum == 0) bytes_.erase(job.owner.uid);
 }
 
-std::uint64_t JobBook::bytes_of_user(std::uint32_t uid) const {
+std::uint64_t LiveJobs::bytes_of_user(std::uint32_t uid) const {
   const auto at = bytes_.find(uid);
   return at == bytes_.end() ? 0 : at->second;
 }
 
-void JobBook::store_launch(JobRecord& job) {
+void LiveJobs::store_launch(JobRecord& job) {
   std::string text = launch_json(job.spec);
   if (text.empty()) return;
   job.launch.id = number(job.id);
@@ -102,7 +102,7 @@ void JobBook::store_launch(JobRecord& job) {
   job.spec.script = {};
 }
 
-Result<std::string> JobBook::launch(const JobRecord& job) const {
+Result<std::string> LiveJobs::launch(const JobRecord& job) const {
   if (job.launch.id == 0) return std::string();
   SMARTMIG_TRY(auto text, pending_.launch(job.launch.id));
   if (!text)
@@ -110,7 +110,7 @@ Result<std::string> JobBook::launch(const JobRecord& job) const {
   return std::move(*text);
 }
 
-Result<Ok> JobBook::add_launch(const JobRecord& job, JobSpec& spec) {
+Result<Ok> LiveJobs::add_launch(const JobRecord& job, JobSpec& spec) {
   if (job.launch.id == 0) return Ok{};
   if (parsed_.id != job.launch.id) {
     SMARTMIG_TRY(const std::string text, launch(job));
@@ -125,51 +125,51 @@ Result<Ok> JobBook::add_launch(const JobRecord& job, JobSpec& spec) {
   return Ok{};
 }
 
-QueueId JobBook::reserve(std::size_t count) {
+QueueId LiveJobs::reserve(std::size_t count) {
   const QueueId first = next_id();
   last_id_ = QueueId(number(last_id_) + count);
   return first;
 }
 
-QueueId JobBook::namesake_before(const JobRecord& job) const {
+QueueId LiveJobs::namesake_before(const JobRecord& job) const {
   const auto same = by_title_.find({job.owner.uid, title(job)});
   if (same == by_title_.end()) return kNoId;
   const auto at = same->second.lower_bound(job.id);
   return at == same->second.begin() ? kNoId : *std::prev(at);
 }
 
-QueueId JobBook::namesake_after(std::uint32_t uid, const std::string& title, QueueId id) const {
+QueueId LiveJobs::namesake_after(std::uint32_t uid, const std::string& title, QueueId id) const {
   const auto same = by_title_.find({uid, title});
   if (same == by_title_.end()) return kNoId;
   const auto at = same->second.upper_bound(id);
   return at == same->second.end() ? kNoId : *at;
 }
 
-JobRecord* JobBook::find(QueueId id) {
+JobRecord* LiveJobs::find(QueueId id) {
   const auto at = jobs_.find(id);
   return at == jobs_.end() ? nullptr : &at->second;
 }
 
-void JobBook::changed(const JobRecord& job) {
+void LiveJobs::changed(const JobRecord& job) {
   if (JobRecord* mine = find(job.id)) mine->version = ++version_;
   pending_.changed(job.id);
   waiting_.put(job);
 }
 
-void JobBook::respecified(const JobRecord& job) {
+void LiveJobs::respecified(const JobRecord& job) {
   if (JobRecord* mine = find(job.id)) mine->version = ++version_;
   pending_.respecified(job.id);
   waiting_.put(job);
 }
 
-JobRecord& JobBook::accept(JobRecord record) {
+JobRecord& LiveJobs::accept(JobRecord record) {
   last_id_ = record.id = next_id();
   store_launch(record);
   pending_.accepted(record.id);
   return unfold(std::move(record));
 }
 
-JobRecord& JobBook::unfold(JobRecord record) {
+JobRecord& LiveJobs::unfold(JobRecord record) {
   JobRecord& job = enter(std::move(record));
   for (const Dependency& d : job.spec.dependencies)
     if (jobs_.count(QueueId(d.job))) dependents_[QueueId(d.job)].push_back(job.id);
@@ -179,7 +179,7 @@ JobRecord& JobBook::unfold(JobRecord record) {
   return job;
 }
 
-JobRecord& JobBook::take_over(JobRecord record) {
+JobRecord& LiveJobs::take_over(JobRecord record) {
   last_id_ = std::max(last_id_, record.id);
   store_launch(record);
   pending_.accepted(record.id);
@@ -187,7 +187,7 @@ JobRecord& JobBook::take_over(JobRecord record) {
   return enter(std::move(record));
 }
 
-JobRecord& JobBook::bring_back(JobRecord record, UnixTime now) {
+JobRecord& LiveJobs::bring_back(JobRecord record, UnixTime now) {
   settling_.erase(record.id);
   UnixTime last = now;
   for (const UnixTime* t : happened(record))
@@ -196,7 +196,7 @@ JobRecord& JobBook::bring_back(JobRecord record, UnixTime now) {
   return enter(std::move(record));
 }
 
-void JobBook::end(JobRecord& job) {
+void LiveJobs::end(JobRecord& job) {
   SMARTMIG_CHECK(is_final(job.status), "job {} is {} and cannot be ended", job.id, name_of(job.status));
   pending_.ended(job);
   const QueueId id = job.id;
@@ -213,7 +213,7 @@ void JobBook::end(JobRecord& job) {
   queue_changed_ = true;
 }
 
-std::vector<QueueId> JobBook::take_dependents(QueueId id) {
+std::vector<QueueId> LiveJobs::take_dependents(QueueId id) {
   const auto at = dependents_.find(id);
   if (at == dependents_.end()) return {};
   std::vector<QueueId> out = std::move(at->second);
@@ -222,13 +222,13 @@ std::vector<QueueId> JobBook::take_dependents(QueueId id) {
   return out;
 }
 
-JobStatus JobBook::status_of(QueueId id) const {
+JobStatus LiveJobs::status_of(QueueId id) const {
   if (const JobRecord* job = find(id)) return job->status;
   const auto row = pending_.row(id);
   return row && *row ? JobStatus((*row)->status) : JobStatus::kFailed;
 }
 
-bool JobBook::credit(QueueId id, double joules, EnergySource source) {
+bool LiveJobs::credit(QueueId id, double joules, EnergySource source) {
   if (JobRecord* job = find(id)) {
     job->energy.joules += joules;
     job->energy.source = source;
@@ -250,7 +250,7 @@ bool JobBook::credit(QueueId id, double joules, EnergySource source) {
   return true;
 }
 
-void JobBook::clock_stepped(Time by) {
+void LiveJobs::clock_stepped(Time by) {
   for (auto& [id, job] : jobs_) {
     move_all(job, by);
     changed(job);
@@ -260,7 +260,7 @@ void JobBook::clock_stepped(Time by) {
   queue_changed_ = true;
 }
 
-void JobBook::settled(int gpu, UnixTime until) {
+void LiveJobs::settled(int gpu, UnixTime until) {
   std::erase_if(settling_, [&](const auto& entry) {
     const JobRecord& job = entry.second;
     const bool all_known = job.place.gpu < 0 || (job.place.gpu == gpu && job.times.ended <= until);
@@ -269,15 +269,15 @@ void JobBook::settled(int gpu, UnixTime until) {
   });
 }
 
-Result<Ok> JobBook::room_for(std::uint64_t more_bytes) const {
+Result<Ok> LiveJobs::room_for(std::uint64_t more_bytes) const {
   if (!disk_trouble().empty()) return io_error("nothing was changed: {}", disk_trouble());
   const auto room = pending_.room_for(more_bytes);
   if (!room) return io_error("nothing was changed: {}", room.error().what);
   return Ok{};
 }
 
-bool JobBook::commit(std::vector<EventRow> events, const std::function<std::string()>& meters, UnixTime now,
-                     const std::function<void(QueueId)>& forget) {
+bool LiveJobs::commit(std::vector<EventRow> events, const std::function<std::string()>& meters, UnixTime now,
+                      const std::function<void(QueueId)>& forget) {
   const bool had_trouble = !disk_trouble().empty();
   const PendingCommit::Outcome outcome =
       pending_.commit([this](QueueId id) { return find(id); }, std::move(events), meters, now);

@@ -9,16 +9,16 @@
 #include "queue/belief/live_session.h"
 #include "queue/jobs/asked_size.h"
 #include "queue/jobs/gpu_reservations.h"
-#include "queue/jobs/job_book.h"
+#include "queue/jobs/live_jobs.h"
 #include "queue/jobs/quotas.h"
 #include "serve/attempts/attempt_table.h"
 
 namespace smartmig {
 
-class Lifecycle {
+class JobTransitions {
  public:
-  Lifecycle(LiveSession& session, JobBook& book, Figures& figures, const GpuReservations& reservations,
-            const AttemptTable& table, Quotas& quotas)
+  JobTransitions(LiveSession& session, LiveJobs& book, Figures& figures, const GpuReservations& reservations,
+                 const AttemptTable& table, Quotas& quotas)
       : session_(session),
         book_(book),
         figures_(figures),
@@ -67,7 +67,7 @@ class Lifecycle {
   void tell(MailEvent event, const JobRecord& job);
 
   LiveSession& session_;
-  JobBook& book_;
+  LiveJobs& book_;
   Figures& figures_;
   const GpuReservations& reservations_;
   const AttemptTable& table_;

@@ -1,4 +1,4 @@
-#include "serve/attempts/lifecycle.h"
+#include "serve/attempts/job_transitions.h"
 
 #include <algorithm>
 #include <ctime>
@@ -47,13 +47,13 @@ std::string local_time(UnixTime at) {
 }  // namespace
 
 // Whoever ends a job, or lets it wait again, has seen the end of its attempt.
-void Lifecycle::attempt_over(JobRecord& job, JobStatus status) {
+void JobTransitions::attempt_over(JobRecord& job, JobStatus status) {
   SMARTMIG_CHECK(!table_.under_way(job), "job {} is {} and was to become {} while attempt {} is under way", job.id,
                  name_of(job.status), name_of(status), job.attempt);
   job.status.attempt_over(status);
 }
 
-void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, bool completed) {
+void JobTransitions::finish(JobRecord& job, JobStatus status, std::string reason, bool completed) {
   session_.leave(job.id, job.times.ended != kNotYet ? job.times.ended : session_.now(), completed);
   attempt_over(job, status);
   job.reason = std::move(reason);
@@ -78,13 +78,13 @@ void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, boo
   settle();
 }
 
-void Lifecycle::go_on() {
+void JobTransitions::go_on() {
   settled_ = 0;
   released_ = false;
   settle();
 }
 
-void Lifecycle::settle() {
+void JobTransitions::settle() {
   if (settling_) return;  // finish() below: the loop goes on with what it added
   settling_ = true;
   for (; !to_settle_.empty() && settled_ < kMostSettled; ++settled_) {
@@ -96,21 +96,21 @@ void Lifecycle::settle() {
 }
 
 // A failed job has ended, too; who asked for both hears of it once.
-void Lifecycle::tell(MailEvent event, const JobRecord& job) {
+void JobTransitions::tell(MailEvent event, const JobRecord& job) {
   const auto wants = [&](MailEvent e) {
     return std::find(job.spec.mail.begin(), job.spec.mail.end(), e) != job.spec.mail.end();
   };
   if (wants(event) || (event == MailEvent::kFail && wants(MailEvent::kEnd))) mail_.push_back({event, job});
 }
 
-void Lifecycle::started(JobRecord& job) {
+void JobTransitions::started(JobRecord& job) {
   tell(MailEvent::kBegin, job);
   for (const QueueId dependent : book_.dependents(job.id))
     if (JobRecord* other = book_.find(dependent); other && other->status == JobStatus::kHeld)
       released_ |= check_dependencies(*other);
 }
 
-void Lifecycle::release_due() {
+void JobTransitions::release_due() {
   while (!begins_.empty() && begins_.begin()->first <= session_.now()) {
     const QueueId id = begins_.begin()->second;
     begins_.erase(begins_.begin());
@@ -118,20 +118,20 @@ void Lifecycle::release_due() {
   }
 }
 
-void Lifecycle::quotas_changed() {
+void JobTransitions::quotas_changed() {
   std::vector<QueueId> held;
   for (const auto& [id, job] : book_.live())
     if (job.status == JobStatus::kHeld && is_quota_words(job.reason)) held.push_back(id);
   for (const QueueId id : held) check_dependencies(*book_.find(id));
 }
 
-void Lifecycle::back_to_queue(JobRecord& job, std::string reason, double remaining) {
+void JobTransitions::back_to_queue(JobRecord& job, std::string reason, double remaining) {
   session_.withdraw(job.id);
   job.memory.mib = memory_seen(job, session_.belief().largest_memory_mib(job.spec));
   waits_again(job, std::move(reason), remaining);
 }
 
-void Lifecycle::back_as_believed(JobRecord& job, std::string reason, double remaining) {
+void JobTransitions::back_as_believed(JobRecord& job, std::string reason, double remaining) {
   const bool as_before = job.memory.mib == memory_seen(job, session_.belief().largest_memory_mib(job.spec));
   // A row that was made after some of its stops does not know of them.
   const bool enough = job.counts.preempted >= kMostPreemptions && session_.stops(job.id) < kMostPreemptions;
@@ -139,7 +139,7 @@ void Lifecycle::back_as_believed(JobRecord& job, std::string reason, double rema
   waits_again(job, std::move(reason), remaining);
 }
 
-void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining) {
+void JobTransitions::waits_again(JobRecord& job, std::string reason, double remaining) {
   attempt_over(job, JobStatus::kQueued);
   job.reason = std::move(reason);
   session_.note("requeued",
@@ -156,7 +156,7 @@ void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining
   if (!job.spec.reservation.empty() || job.held_by != HeldBy::kNobody || job.spec.begin) check_dependencies(job);
 }
 
-std::string Lifecycle::waits_for(JobRecord& job) {
+std::string JobTransitions::waits_for(JobRecord& job) {
   if (job.held_by == HeldBy::kOwner) return fmt::format("held by its owner: smartmig release {}", job.id);
   if (job.held_by == HeldBy::kOperator) return "held by the operator";
   if (job.spec.begin && *job.spec.begin > session_.now()) {
@@ -186,7 +186,7 @@ std::string Lifecycle::waits_for(JobRecord& job) {
   return {};
 }
 
-bool Lifecycle::check_dependencies(JobRecord& job) {
+bool JobTransitions::check_dependencies(JobRecord& job) {
   for (const Dependency& d : job.spec.dependencies) {
     if (book_.find(QueueId(d.job))) continue;
     if (const JobStatus status = book_.status_of(QueueId(d.job)); !satisfied(d.when, status)) {
@@ -197,7 +197,7 @@ bool Lifecycle::check_dependencies(JobRecord& job) {
   return look_again(job);
 }
 
-bool Lifecycle::look_again(JobRecord& job) {
+bool JobTransitions::look_again(JobRecord& job) {
   const std::string words = waits_for(job);
   const JobStatus status = words.empty() ? JobStatus::kQueued : JobStatus::kHeld;
   if (status == job.status && (words == job.reason || words.empty())) return words.empty();
@@ -210,7 +210,7 @@ bool Lifecycle::look_again(JobRecord& job) {
 
 // Of its other dependencies none has ended since it was looked at, or they are on the list, too. One that runs waited for
 // the other to start, or was taken over: it has what it waited for.
-void Lifecycle::settle_dependent(JobRecord& job, QueueId ended, JobStatus status) {
+void JobTransitions::settle_dependent(JobRecord& job, QueueId ended, JobStatus status) {
   auto& all = job.spec.dependencies;
   const auto is_on_it = [&](const Dependency& d) { return d.job == number(ended); };
   if (is_waiting(job.status))
@@ -222,7 +222,7 @@ void Lifecycle::settle_dependent(JobRecord& job, QueueId ended, JobStatus status
 }
 
 // A singleton waits for the last one before it, so the end of a job concerns the next of its name alone.
-void Lifecycle::settle_namesake(std::uint32_t uid, const std::string& name, QueueId id) {
+void JobTransitions::settle_namesake(std::uint32_t uid, const std::string& name, QueueId id) {
   JobRecord* next = book_.find(book_.namesake_after(uid, name, id));
   if (next && next->spec.singleton && next->status == JobStatus::kHeld) check_dependencies(*next);
 }

@@ -1,4 +1,4 @@
-#include "policy/placing/board.h"
+#include "policy/placing/placing_state.h"
 
 #include <algorithm>
 #include <bit>
@@ -30,7 +30,7 @@ std::vector<std::uint32_t> gpus_by_mean_size(const Platform& platform, const std
   return order;
 }
 
-void Board::reset(const Cluster& cluster, const UsableSlices& usable, bool preemptive) {
+void PlacingState::reset(const Cluster& cluster, const UsableSlices& usable, bool preemptive) {
   if (platform_ != &cluster.platform() || version_ != usable.version) {
     platform_ = &cluster.platform();
     version_ = usable.version;
@@ -61,7 +61,7 @@ void Board::reset(const Cluster& cluster, const UsableSlices& usable, bool preem
   }
 }
 
-std::uint32_t Board::find_order(int model, Layout usable) {
+std::uint32_t PlacingState::find_order(int model, Layout usable) {
   for (std::uint32_t i = 0; i < orders_.size(); ++i)
     if (orders_[i].model == model && orders_[i].usable == usable) return i;
   orders_.push_back({model, usable, {}});
@@ -70,14 +70,14 @@ std::uint32_t Board::find_order(int model, Layout usable) {
   return std::uint32_t(orders_.size() - 1);
 }
 
-void Board::read_running(const GpuState& state, Gpu& gpu) {
+void PlacingState::read_running(const GpuState& state, Gpu& gpu) {
   gpu.free = gpu.usable.bits() & ~state.busy.bits();
   gpu.taken_slices = state.busy_slices;
   gpu.placed.clear();
   for (PlacementId p : state.busy) gpu.placed.emplace_back(state.job_at[index(p)], p);
 }
 
-void Board::reread(const Cluster& cluster, GpuId id) {
+void PlacingState::reread(const Cluster& cluster, GpuId id) {
   Gpu& gpu = gpus_[index(id)];
   const std::uint32_t before = gpu.free;
   read_running(cluster.gpu(id), gpu);
@@ -91,7 +91,7 @@ void Board::reread(const Cluster& cluster, GpuId id) {
   }
 }
 
-void Board::take(JobId job, Slot slot) {
+void PlacingState::take(JobId job, Slot slot) {
   Gpu& gpu = gpus_[index(slot.gpu)];
   gpu.free &= ~(1u << index(slot.where));
   gpu.taken_slices += platform_->model(slot.gpu).slices_of_placement[index(slot.where)];
