@@ -17,7 +17,7 @@ class ShortestFirst : public PlacingRule {
     });
   }
 
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+  Slot choose(const Cluster& cluster, const PlacingState& board, JobId job) override {
     const FinishByType finish(cluster, job);
     Slot best;
     double best_cost = 0;

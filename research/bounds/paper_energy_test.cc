@@ -37,7 +37,7 @@ TEST(PaperEnergy, RefusesWhereItsPremisesFail) {
   EXPECT_EQ(energy_refusal(*paper, {job(0, 9, linear(1)), job(1, 9, {-1, 3.5, 3, 2, 1})}),
             "the paper's energy bound does not hold: job 1 has no time on one slice");
   EXPECT_EQ(energy_refusal(*platform("1xa100-40gb,1xa30-24gb", "linear:60:45:300"), {job(0, 9, linear(1))}),
-            "the paper's energy bound holds for one GPU model, not for 1xa100-40gb,1xa30-24gb");
+            "the paper's energy bound applies to one GPU model, not to 1xa100-40gb,1xa30-24gb");
   EXPECT_NE(energy_refusal(*platform("1xa100-40gb", "a100-jobs"), {job(0, 9, linear(1))})
                 .find("needs a power table by busy slices"),
             std::string::npos);

@@ -135,7 +135,7 @@ TEST(TardinessMip, Refusals) {
   EXPECT_EQ(refusal(*p, {job(0, 9, {-1, 3.5, 3, 2, 1})}),
             "the paper's tardiness bound does not hold: job 0 has no time on one slice");
   EXPECT_NE(refusal(*platform("1xa100-40gb,1xa30-24gb", "linear:60:45:300"), {job(0, 9, linear(1))})
-                .find("holds for one GPU model"),
+                .find("applies to one GPU model"),
             std::string::npos);
   EXPECT_NE(refusal(*p, {job(0, 9, linear(1))}, slots_of(0)).find("slots longer than 0"), std::string::npos);
   EXPECT_NE(refusal(*p, {job(0, 9, linear(1000)), job(0, 9, linear(1000))}, slots_of(0.001))

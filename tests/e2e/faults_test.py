@@ -127,7 +127,7 @@ def more_memory_than_any_slice_has(build):
         end = c.wait(number)
         equal(end["state"], "failed", "a job of 60 GB on a GPU of 40")
         check(end["reason"].startswith("out of GPU memory on 7g.40gb@0") and "no slice of this fleet has more than "
-              "40320 MiB" in end["reason"] and "asked for" in end["reason"], f"its reason: {end['reason']}")
+              "40320 MiB" in end["reason"] and "requested" in end["reason"], f"its reason: {end['reason']}")
         sizes = [memory_of(name) for name in slices_used(m, number)]
         check(sizes == sorted(set(sizes)) and sizes[-1] == 40, f"each attempt on a larger slice: {sizes}")
         time.sleep(0.5)

@@ -33,7 +33,7 @@ struct PlacingScene {
     for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job))
       if (preemptive || cluster.state(job).phase == JobPhase::kQueued) jobs.push_back(job);
     rule.order(cluster, jobs);
-    Board board;
+    PlacingState board;
     board.reset(cluster, usable, preemptive);
     std::vector<std::string> out;
     for (JobId job : jobs) {

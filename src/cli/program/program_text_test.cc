@@ -20,7 +20,8 @@ TEST(ProgramText, EveryVerbIsDescribedOnceAndEachTextNamesItsOptions) {
                     man = manual_page(verbs, "1.2");
   for (const VerbText& verb : verbs) {
     EXPECT_FALSE(verb.command.summary.empty()) << verb.name;
-    const bool elsewhere = verb.name == "lab tune" || verb.name == "lab explain" || verb.name == "lab reproduce";
+    const bool elsewhere = verb.name == "lab train" || verb.name == "lab tune" || verb.name == "lab explain" ||
+                           verb.name == "lab reproduce";
     EXPECT_EQ(verb.command.example.empty(), elsewhere) << verb.name;  // smartmig-research describes its own
     EXPECT_TRUE(says(bash, verb.last_word + ") options=")) << verb.name;
     EXPECT_TRUE(says(fish, "-a " + verb.last_word + " ")) << verb.name;

@@ -93,7 +93,7 @@ TEST(JobSpec, WhatIsWrongIsNamed) {
       {R"({"command":["a"],"min_slices":99999999999999999999})", "min_slices must"},
       {R"({"command":["a"],"gpus":2})", "jobs on several GPUs are not supported"},
       {R"({"command":["a"],"min_slices":3,"max_slices":2})", "max_slices is 2, below min_slices, which is 3"},
-      {R"({"command":["a"],"exclusive":true,"profile":"1g.5gb"})", "give one of them"},
+      {R"({"command":["a"],"exclusive":true,"profile":"1g.5gb"})", "give only one of them"},
       {R"({"command":["a"],"exclusive":true,"max_slices":2})", "requests a whole GPU, but max_slices allows at most 2"},
       {R"({"command":["a"],"profile":"1g.5gb","min_slices":2})", "profile sets the size"},
       {R"({"command":["a"],"time_limit_s":0})", "time_limit_s must be between"},

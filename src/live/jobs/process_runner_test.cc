@@ -68,7 +68,9 @@ TEST_F(ProcessRunnerTest, OneEnvironmentIsWrittenOnceForAllThatShareIt) {
     launch.spec.environment = {"COLOUR=" + std::string(100'000, job == 4 ? 'b' : 'r'), "PATH=/usr/bin:/bin"};
     EXPECT_EQ(run(launch).code, 0);
     EXPECT_LT(std::filesystem::file_size(place(job) + "origin"), 10'000u);
-    if (job == 2) EXPECT_EQ(file_of(1), file_of(2));
+    if (job == 2) {
+      EXPECT_EQ(file_of(1), file_of(2));
+    }
   }
   EXPECT_NE(file_of(1), file_of(3));
   EXPECT_NE(file_of(3), file_of(4));

@@ -1,7 +1,6 @@
 #include "queue/belief/belief.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "queue/jobs/gpu_reservations.h"
@@ -39,22 +38,6 @@ void share_board(Job& job, const BoardSharing& sharing, int of) {
       break;
     }
   }
-}
-
-// Of each GPU model the smallest size whose memory holds the job.
-void keep_smallest_that_holds(Job& job, const Platform& platform) {
-  std::array<bool, kMaxComputeSlices + 1> smallest{};
-  for (std::size_t m = 0; m < platform.models().size(); ++m) {
-    int least = kMaxComputeSlices + 1;
-    for (const SliceType& type : platform.types())
-      if (std::size_t(type.model) == m && (type.memory_mib == 0 || type.memory_mib >= job.mem_mib) &&
-          job.work[std::size_t(type.compute_slices - 1)] != kCannotRun)
-        least = std::min(least, type.compute_slices);
-    if (least <= kMaxComputeSlices) smallest[std::size_t(least)] = true;
-  }
-  if (std::none_of(smallest.begin(), smallest.end(), [](bool kept) { return kept; })) return;
-  for (int k = 1; k <= kMaxComputeSlices; ++k)
-    if (!smallest[std::size_t(k)]) job.work[std::size_t(k - 1)] = kCannotRun;
 }
 
 // Before a job makes progress where it goes on from what it saved.
@@ -116,8 +99,6 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   const AskedSize size = allowed_size(record, *platform_, size_rules_, user_slices_);
   for (int k = 1; k <= kMaxComputeSlices; ++k)
     if (!size.takes(k)) job.work[std::size_t(k - 1)] = kCannotRun;
-  // One that ran out of memory has waited in line before: it waits for no larger slice than it needs.
-  if (record.counts.out_of_memory > 0) keep_smallest_that_holds(job, *platform_);
   // One that starts from the beginning would lose all it has done: only those that save their progress are stopped.
   if (record.spec.checkpoint_signal != 0 && !record.spec.once && record.counts.preempted < kMostPreemptions &&
       !record.suspended)

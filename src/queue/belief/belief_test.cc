@@ -60,20 +60,5 @@ TEST(Belief, NeighboursCountWhereTheyUseTheSameSms) {
   EXPECT_GT(seconds(told.work_on(7)), 1.8 * 3600);
 }
 
-TEST(Belief, AJobThatRanOutOfMemoryTakesTheSmallestSizeThatHoldsIt) {
-  const Belief belief = belief_of("1xa100-40gb", {});
-  JobRecord record = an_hour_of("");
-  record.memory.mib = 12'000;
-  for (const int tries : {0, 1}) {
-    SCOPED_TRACE(tries);
-    record.counts.out_of_memory = tries;
-    const Job job = belief.job_of(record, kNeverUnix);
-    EXPECT_GT(job.work_on(3), Time{0}) << "20 GB";
-    for (const int larger : {4, 7}) EXPECT_EQ(job.work_on(larger) == kCannotRun, tries > 0) << larger;
-  }
-  record.memory.mib = 1'000'000;
-  EXPECT_GT(belief.job_of(record, kNeverUnix).work_on(7), Time{0}) << "no size holds it: others say so";
-}
-
 }  // namespace
 }  // namespace smartmig
