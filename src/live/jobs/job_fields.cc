@@ -315,9 +315,9 @@ std::vector<JobField> fields_of_times() {
       below(kStart, integer_field("priority", &S::priority, -kMostPriority, kMostPriority) | JobField::kAlways,
             {{"--priority", "N", "priority of the job; higher priorities run first; only root can set a value above 0"},
              {"--nice", "N", "the same as --priority -N (Slurm's option)"}}),
-      below(
-          kStart, text_field("group", &S::group, 64),
-          {{"--group", "NAME", "put the job into this group; to limit how many of its jobs run at once, use smartmig group"}}),
+      below(kStart, text_field("group", &S::group, 64),
+            {{"--group", "NAME",
+              "put the job into this group; to limit how many of its jobs run at once, use smartmig group"}}),
       below(kStart, text_field("project", &S::project, 64),
             {{"--project", "NAME", "count the job against this project's quota"}}),
       below(kStart, text_field("reservation", &S::reservation, 64),
