@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kHeadings[] = {"Slice",           "Time",
                                      "Start",           "Command",
                                      "Containers",      "Servers and notebooks",
-                                     "Output and mail", "Stops and restarts",
+                                     "Output and mail", "Stopping and restarting",
                                      "Memory estimate", "Processes"};
 
 SubmitOption submit_option(const JobField& field, const JobOption& option) {

@@ -205,7 +205,8 @@ std::vector<JobField> fields_of_commands() {
       text_field("submit_directory", &S::submit_directory, kPathBytes),
       below(
           kHeading, {"environment", "[text]", read_environment, [](const S& spec) { return Json(spec.environment); }},
-          {{"--export", "LIST", "environment variables of the job: ALL, NONE, A,B=value (only these) or ALL,A=value"}}),
+          {{"--export", "LIST",
+            "environment variables to pass to the job: ALL; NONE; a list such as A,B=value (only these); or ALL,A=value (all, and A)"}}),
       below(kHeading,
             {"cpus", "num", [](SpecReader& in, const char* key, S& spec) { spec.cpus = in.number(key, 0, 65'536); },
              [](const S& spec) { return spec.cpus > 0 ? Json(spec.cpus) : Json(); }},
@@ -327,7 +328,7 @@ std::vector<JobField> fields_of_times() {
 
 std::vector<JobField> fields_of_runs() {
   using S = JobSpec;
-  constexpr const char *kOutput = "Output and mail", *kStops = "Stops and restarts", *kProcesses = "Processes";
+  constexpr const char *kOutput = "Output and mail", *kStops = "Stopping and restarting", *kProcesses = "Processes";
   return {
       below(kOutput, text_field("output", &S::output, kPathBytes),
             {{"--output", "FILE",
