@@ -248,7 +248,8 @@ const tests = {
     await page.click('#fit');
     await page.evaluate(() => window.smartmig.view.point(window.smartmig.world.now() - 2));
     const box = await page.locator('#axis canvas').boundingBox(), x = box.x + 0.7 * box.width;
-    const under = () => page.evaluate(x => window.smartmig.lanes.paint.time(x), 0.7 * box.width);
+    const painted = () => page.evaluate(() => { const {view, lanes} = window.smartmig; return Math.abs(lanes.paint.t0 - view.t0) + Math.abs(lanes.paint.t1 - view.t1) < 0.01 * (view.t1 - view.t0); });
+    const under = async () => { await until(painted, 'the window is painted'); return page.evaluate(x => window.smartmig.lanes.paint.time(x), 0.7 * box.width); };
     const before = await under();
     await page.mouse.move(x, box.y + 20);
     await page.keyboard.down('Control');
