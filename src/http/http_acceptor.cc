@@ -14,6 +14,7 @@ namespace smartmig {
 namespace {
 
 constexpr int kPauseMs = 20, kAtOnce = 64;
+constexpr int kUntilCutMs = 1;  // a connection that was cut gives up its descriptor in less
 constexpr std::size_t kSpares = 8;
 
 }  // namespace
@@ -39,11 +40,11 @@ void HttpAcceptor::stop() {
 }
 
 void HttpAcceptor::run() {
-  for (bool pause = false;;) {
+  for (int pause_ms = 0;;) {
     pollfd polled[] = {{wake_, POLLIN, 0}, {listening_, POLLIN, 0}};
-    (void)::poll(polled, pause ? 1 : 2, pause ? kPauseMs : -1);
+    (void)::poll(polled, pause_ms > 0 ? 1 : 2, pause_ms > 0 ? pause_ms : -1);
     if (polled[0].revents != 0) return;
-    pause = !take_waiting();
+    pause_ms = take_waiting();
   }
 }
 
@@ -62,10 +63,10 @@ bool HttpAcceptor::free_spare() {
   return true;
 }
 
-bool HttpAcceptor::take_waiting() {
+int HttpAcceptor::take_waiting() {
   keep_spares();
   for (int i = 0; i < kAtOnce; ++i) {
-    if (!connections_.expect()) return false;
+    if (!connections_.expect()) return kPauseMs;
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     const int fd = ::accept4(listening_, reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -73,14 +74,14 @@ bool HttpAcceptor::take_waiting() {
     if (fd >= 0 && take_(fd, reinterpret_cast<const sockaddr*>(&address), size)) continue;
     connections_.expected_in_vain();
     if (fd >= 0 || error == EINTR || error == ECONNABORTED) continue;
-    if (error == EAGAIN) return true;
+    if (error == EAGAIN) return 0;
     if (error == EMFILE || error == ENFILE) {
       if (free_spare()) continue;
-      connections_.make_room();
+      if (connections_.make_room()) return kUntilCutMs;
     }
-    return false;
+    return kPauseMs;
   }
-  return true;
+  return 0;
 }
 
 }  // namespace smartmig

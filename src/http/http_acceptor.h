@@ -28,7 +28,7 @@ class HttpAcceptor {
 
  private:
   void run();
-  bool take_waiting();  // false: try again later
+  int take_waiting();  // milliseconds until the next try; 0: when somebody comes
   void keep_spares();   // as many as can be had
   bool free_spare();    // false: there is none
 

@@ -48,7 +48,7 @@ void HttpConnections::expected_in_vain() {
   --expected_;
 }
 
-void HttpConnections::make_room() {
+bool HttpConnections::make_room() {
   const std::scoped_lock lock(mutex_);
   std::map<std::uint32_t, int> idle;
   const auto young = Clock::now() - kYoung;
@@ -61,6 +61,7 @@ void HttpConnections::make_room() {
     if (!worst || rank(*c) < rank(*worst)) worst = c;
   }
   if (worst) cut(*worst, kNoRoom);
+  return worst != nullptr;
 }
 
 void HttpConnections::cut(HttpConnection& connection, std::string_view words) {

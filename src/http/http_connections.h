@@ -38,7 +38,8 @@ class HttpConnections {
   bool expect();
   void expected_in_vain();
   // Descriptors are short: cuts the one that has waited longest for its request, of whoever has most of those.
-  void make_room();
+  // False: there is none.
+  bool make_room();
   HttpConnection* add(int fd);              // one above the limit of its user is told 429 and shut down
   void remove(HttpConnection* connection);  // REQUIRES: before its descriptor is closed
   void answering(HttpConnection& connection);
