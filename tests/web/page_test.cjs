@@ -735,7 +735,7 @@ async function pictures(browser) {
   await some(30, 20, 80);
   await sleep(12000);
   for (const colorScheme of ['light', 'dark']) {
-    const context = await browser.newContext({viewport: {width: 1280, height: 860}, colorScheme}), page = await tab(context, d.url + '#past=70&future=80', refusals);
+    const context = await browser.newContext({viewport: {width: 1280, height: 930}, colorScheme}), page = await tab(context, d.url + '#past=70&future=80', refusals);
     await until(async () => (await page.$$('#future-list li')).length > 10, 'a future');
     await sleep(2500);
     await page.screenshot({path: path.join(out, `page-${colorScheme}.png`)});
