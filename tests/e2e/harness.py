@@ -138,7 +138,8 @@ class Client:
     def log(self, number):
         """"" before its start."""
         answer = self.get(f"/v1/jobs/{number}/log")
-        if answer.status == 404 and answer.json["error"]["message"].endswith(("waits for", "has no log")):
+        message = answer.json["error"]["message"] if answer.status == 404 else ""
+        if "has not started" in message or message.endswith("has no log"):
             return ""
         check(answer.status == 200, f"log of job {number}: {answer}")
         return answer.body.decode(errors="replace")

@@ -121,7 +121,7 @@ TEST(Daemon, AListOfEndedJobsTakesFewSteps) {
   query.state = "final";
   int steps = 0;
   auto answer = std::async(std::launch::async, [&] { return q.host->service().jobs(q.alice, query); });
-  for (; answer.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready; ++steps) q.daemon().step();
+  for (; answer.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready; ++steps) q.daemon().step();
   const auto list = answer.get();
   ASSERT_TRUE(list) << list.error().what;
   EXPECT_EQ((*list)["jobs"].size(), std::size_t(kEnded));
