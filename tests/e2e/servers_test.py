@@ -48,7 +48,7 @@ def srun_runs_the_one_task(build):
         equal(client.wait(number)["exit_code"], 6, "its end")
         check(client.log(number).startswith("up\n") and client.log(number).endswith("told\n"), client.log(number))
         done = subprocess.run([f"{s.root}/bin/shims/srun", "true"], capture_output=True, text=True)
-        check(done.returncode == 2 and "no job of smartmig" in done.stderr, done)
+        check(done.returncode == 2 and "not a smartmig job" in done.stderr, done)
 
 
 def tolerated_options_are_tolerated_everywhere(build):
@@ -101,7 +101,7 @@ def a_server_is_reached_at_its_port(build):
         until(answers, f"port {port} answers: {client.job(1)['reason']} {client.log(1)}")
         check(f":{port}/" in words_of(s, "show", "1"), "show has the URL")
         taken = client.post("/v1/jobs", {"command": ["a"], "port": port})
-        check(taken.status == 409 and "job 1's" in taken.json["error"]["message"], taken)
+        check(taken.status == 409 and "job 1;" in taken.json["error"]["message"], taken)
         other = client.sh("echo $SMARTMIG_PORT", port=0, mem_mib=1000)
         client.wait(other)
         check(20000 <= int(client.log(other)) <= 20999 and int(client.log(other)) != port, client.log(other))

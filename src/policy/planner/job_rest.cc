@@ -7,6 +7,9 @@ namespace {
 
 constexpr double kTails = 0.85;
 
+// The rest of a run of which nothing is known may exceed any instant.
+Time bounded(double microseconds) { return rounded(std::min(microseconds, kMaxSeconds * 1e6)); }
+
 }  // namespace
 
 JobRest::JobRest(const Cluster& cluster, JobId job) {
@@ -32,7 +35,7 @@ double share_done(const Cluster& cluster, JobId job) {
 Time JobRest::on(const Cluster& cluster, JobId job, TypeId type) const {
   if (known_) return cluster.remaining_on(job, type);
   const Time whole = cluster.jobs().work(job, type);
-  return whole < Time{0} ? whole : rounded(double(whole.count()) * left_.mean);
+  return whole < Time{0} ? whole : bounded(double(whole.count()) * left_.mean);
 }
 
 std::array<JobRest::Case, 3> JobRest::cases() const {
@@ -60,7 +63,7 @@ Time finish(const Cluster& cluster, JobId job, bool late) {
   const JobRest rest(cluster, job);
   if (rest.known()) return state.finish;
   const double left = double(rest.on(cluster, job, state.type).count()) * (late ? rest.longest() : 1);
-  return std::max(cluster.now(), state.since) + rounded(left * cluster.crowding(job));
+  return std::max(cluster.now(), state.since) + bounded(left * cluster.crowding(job));
 }
 
 }  // namespace

@@ -70,5 +70,15 @@ TEST(JobRest, ARunThatOutlivesItsMedianHasMoreLeft) {
   EXPECT_GT(later, left_at_median);
 }
 
+TEST(JobRest, ARunOfWhichNothingIsKnownHasAnEnd) {
+  OneJob one(20);
+  EXPECT_EQ(JobRest(one.cluster, JobId(0)).on(one.cluster, JobId(0), one.four()), from_seconds(kMaxSeconds));
+  one.start(0);
+  one.cluster.pass(min(600));
+  const Time end = expected_finish(one.cluster, JobId(0));
+  EXPECT_GT(end, one.cluster.now());
+  EXPECT_LE(end, one.cluster.now() + from_seconds(kMaxSeconds));
+}
+
 }  // namespace
 }  // namespace smartmig
