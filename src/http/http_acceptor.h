@@ -29,8 +29,8 @@ class HttpAcceptor {
  private:
   void run();
   int take_waiting();  // milliseconds until the next try; 0: when somebody comes
-  void keep_spares();   // as many as can be had
-  bool free_spare();    // false: there is none
+  void keep_spares();  // as many as can be had
+  bool free_spare();   // false: there is none
 
   const int listening_;
   HttpConnections& connections_;
